@@ -15,6 +15,7 @@ from typing import Any
 from ksql_spark.formats.avro_schema import branch_name, is_decimal, per_millisecond
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.number_text import fit_decimal, in_range
+from ksql_spark.formats.utf8 import replaced
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -331,8 +332,7 @@ def _map(value: Read) -> Read:
 
 
 def _text(source: Input) -> str:
-    """Decode like Java: bytes that are not UTF-8 become U+FFFD."""
-    return source.bytes().decode(errors="replace")
+    return replaced(source.bytes())
 
 
 def _truth(source: Input) -> bool:

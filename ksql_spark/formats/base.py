@@ -112,6 +112,13 @@ class Serde(ABC):
         """
         return None
 
+    def unchanged_sql(self, row: str) -> str | None:
+        """Spark SQL text: the numbers of the columns that ``row``, a STRUCT of decode_sql, leaves out.
+
+        It is an ARRAY of INTs, or NULL. None: rows of this format have all.
+        """
+        return None
+
     def framed_sql(self, data: str, headers: str) -> str:
         """Spark SQL text: the binary ``data`` in the form of the other texts.
 

@@ -15,6 +15,7 @@ from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.number_text import double_text, in_range, parse_decimal, parse_double, parse_integer
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.formats.temporal import NUMBER_OF, to_number
+from ksql_spark.formats.utf8 import replaced
 from ksql_spark.functions.casts import plain_decimal
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema import Column
@@ -72,7 +73,7 @@ class DelimitedSerde(Serde):
 
     def decode(self, data: bytes) -> list[Any] | None:
         """One value for each field; as many fields as columns."""
-        fields = self._fields(data.decode(errors="replace").lstrip("\r\n"))
+        fields = self._fields(replaced(data).lstrip("\r\n"))
         if len(fields) != len(self.columns):
             raise BadRecord(
                 f"Unexpected field count, csv line has {len(fields)}, schema has {len(self.columns)}"

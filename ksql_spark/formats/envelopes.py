@@ -18,12 +18,28 @@ from uuid import UUID
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.spec import KEY, SerdeSpec
 from ksql_spark.functions.spark_text import string
-from ksql_spark.schema import Column
+from ksql_spark.schema import UNCHANGED, Column
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.types import BYTES, STRING, Array, Field, Map, SqlType, Struct, quote_identifier
+from ksql_spark.types import (
+    BIGINT,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    VARIANT,
+    Array,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+    quote_identifier,
+)
 
 #: the column that tells whether a row was deleted, beside those of the row
 DELETED = "__DELETED"
+#: stands for a value that a change leaves out
+UNAVAILABLE = object()
 #: the member in which Kafka Connect's JSON converter puts a record beside its schema
 _PAYLOAD = "PAYLOAD"
 
@@ -67,14 +83,22 @@ def _forms(text: str, type_: SqlType) -> Sequence[Any]:
     """Return the values that may stand for an unavailable one in a column of this type."""
     data = text.encode()
     match type_:
-        case Map():
+        case Map(_, value) if value == STRING:
             return ({text: text},)
         case Array(element) if element in (STRING, BYTES):
             return ([text], [data], [str(UUID(bytes=md5(data).digest(), version=3))])
-        case Array():
+        case Array(element) if element in (INTEGER, BIGINT, DOUBLE, DATE):
             return (list(data),)
+    if type_ not in (STRING, VARIANT, BYTES):
+        return ()
     # arrays, maps and JSON may be columns of texts, too
     return (text, f"[{text}]", json.dumps(text), f'{{"{text}":"{text}"}}', data)
+
+
+def may_be_unavailable(envelope: str | None, type_: SqlType) -> bool:
+    """Whether a change in such an envelope may leave out the value of a column of this type."""
+    text = ENVELOPES[envelope].unavailable if envelope is not None else None
+    return text is not None and bool(_forms(text, type_))
 
 
 class EnvelopeSerde(Serde):
@@ -139,9 +163,18 @@ class EnvelopeSerde(Serde):
         return self._bind(self._key_columns()[: len(self.columns)]).encode(values)
 
     def decode(self, data: bytes) -> list[Any] | None:
-        """The columns' values; None for a row that was deleted."""
+        """The columns' values, NULL where the change leaves them out; None for a row that was deleted."""
         if self._is_key:
             return self._key(data)
+        values = self.change(data)
+        return None if values is None else [None if v is UNAVAILABLE else v for v in values]
+
+    def change(self, data: bytes) -> list[Any] | None:
+        """The values of a row's columns, UNAVAILABLE where the change leaves them out; None: it was deleted.
+
+        Raises:
+            BadRecord, KsqlError: as decode.
+        """
         values = self._inner.decode(data)
         if values is None:
             return None
@@ -152,7 +185,7 @@ class EnvelopeSerde(Serde):
             return None
         if operation not in self._envelope.upserts or row is None:
             raise BadRecord(self._reason(operation))
-        return [None if row[n] in forms else row[n] for n, forms in self._unavailable]
+        return [UNAVAILABLE if row[n] in forms else row[n] for n, forms in self._unavailable]
 
     @cached_property
     def _unavailable(self) -> list[tuple[str, Sequence[Any]]]:
@@ -215,6 +248,10 @@ class EnvelopeSerde(Serde):
         """A column of the row."""
         return None if self._is_key else f"coalesce({row}.{DELETED}, false)"
 
+    def unchanged_sql(self, row: str) -> str | None:
+        """A column of the row."""
+        return None if self._is_key else f"{row}.{UNCHANGED}"
+
     def framed_sql(self, data: str, headers: str) -> str:
         """Return the inner format's text."""
         return self._inner.framed_sql(data, headers)
@@ -260,4 +297,4 @@ def _is_object_sql(data: str) -> str:
     return f"ltrim(cast({data} AS string)) LIKE '{{%'"
 
 
-__all__ = ["DELETED", "ENVELOPES", "Envelope", "EnvelopeSerde"]
+__all__ = ["DELETED", "ENVELOPES", "UNAVAILABLE", "Envelope", "EnvelopeSerde", "may_be_unavailable"]

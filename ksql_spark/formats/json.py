@@ -514,7 +514,7 @@ def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
     """The number without its fraction, if it is in the range of ``type_`` (JsonDecoder.java)."""
     # check the exponent first: the digits of 1e999999999 do not fit in memory
     if isinstance(value, PythonDecimal) and not (
-        has_java_exponent(value) and value.adjusted() <= _LONG_DIGITS
+        has_java_exponent(value) and (not value or value.adjusted() <= _LONG_DIGITS)
     ):
         raise BadRecord(f"{value} does not fit {type_}")
     # Spark's timestamps are microseconds

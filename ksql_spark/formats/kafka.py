@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ksql_spark.formats.base import BadRecord, Serde
+from ksql_spark.formats.utf8 import replaced
 from ksql_spark.functions.spark_text import string
 from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, SqlType
 
@@ -47,7 +48,7 @@ class KafkaSerde(Serde):
             return []
         type_ = self.columns[0].type
         if type_ == STRING:
-            return [data.decode(errors="replace")]
+            return [replaced(data)]
         if type_ == BYTES:
             return [data]
         packed = _PACKED[type_]  # type: ignore[index]
@@ -64,7 +65,7 @@ class KafkaSerde(Serde):
         if type_ == BYTES:
             return f"if({data} is null, NULL, named_struct({name}, {data}))"
         if type_ == STRING:
-            return f"if({data} is null, NULL, named_struct({name}, make_valid_utf8(cast({data} as string))))"
+            return f"if({data} is null, NULL, named_struct({name}, ksql.kafka_string_decode({data})))"
         unpacked = f"named_struct({name}, {_DECODERS[type_]}({data}))"
         return f"if(octet_length({data}) = {_PACKED[type_].size}, {unpacked}, NULL)"  # type: ignore[index]
 

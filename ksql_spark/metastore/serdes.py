@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, FramedSerde, RecordSpec, Serde, SerdeSpec, bind
+from ksql_spark.formats.envelopes import may_be_unavailable
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.formats.spec import KEY, VALUE
@@ -175,6 +176,18 @@ def serdes(
     """
     records = records or record_spec(source)
     return bind(records.key, registry), bind(records.value, registry)
+
+
+def leaves_out_columns(source: DataSource) -> bool:
+    """Whether it is a table whose changes may leave out columns that they do not change."""
+    return source.is_table and any(may_be_unavailable(source.envelope, c.type) for c in source.schema.value)
+
+
+def stored_serdes(source: DataSource, registry: SchemaRegistry | None = None) -> tuple[Serde, Serde]:
+    """The serdes of a table's rows in its view: as its records, or JSON if a row is made of several."""
+    if leaves_out_columns(source):
+        source = replace(source, value_format=FormatSpec("JSON", wrapped=True))
+    return serdes(source, registry=registry)
 
 
 def key_serde(source: DataSource, registry: SchemaRegistry | None = None) -> Serde:

@@ -30,6 +30,7 @@ from ksql_spark.plan.nodes import (
     ForeignKeyJoin,
     ForeignKeySubscribe,
     Join,
+    KeepUnchanged,
     MatchRecognize,
     NamedExpression,
     Node,
@@ -354,7 +355,13 @@ class _Rules:
                         helps += " in a sub-query in FROM"
                     return f"records without a key are in any partition ({helps} leaves them out)"
                 return None
-            case Filter(child) | Expire(child) | Changes(child) | ForeignKeySubscribe(child):
+            case (
+                Filter(child)
+                | Expire(child)
+                | KeepUnchanged(child)
+                | Changes(child)
+                | ForeignKeySubscribe(child)
+            ):
                 partitioning = self._partitioning(child)
                 key = tuple(ColumnRef(c.name, c.type) for c in child.schema.key)
                 return (
@@ -428,7 +435,7 @@ class _Rules:
                 return _Partitioning(node.key, encoding)
             case Filter(child) if not isinstance(child, Aggregate):
                 return self._partitioning(child)
-            case FlatMap(child) | Expire(child):
+            case FlatMap(child) | Expire(child) | KeepUnchanged(child):
                 return self._partitioning(child)
             case Deduplicate(child) | Over(child) | MatchRecognize(child):
                 return self._partitioning(child) if self._operator_why_not(node) is None else None

@@ -847,6 +847,14 @@ class Changes(_Stream, _Unwindowed, _OneChild):
 
 
 @dataclass(frozen=True)
+class KeepUnchanged(_OneChild):
+    """A table in envelopes, whose changes may leave out columns: these keep their former values.
+
+    ``child`` is a Source.
+    """
+
+
+@dataclass(frozen=True)
 class _OfMessages(_Stream, _Unwindowed):
     """Base of nodes that make messages."""
 
@@ -932,6 +940,7 @@ Node: TypeAlias = (
     | Limit
     | Exchange
     | Changes
+    | KeepUnchanged
     | ForeignKeySubscribe
     | ForeignKeyAnswer
     | ForeignKeyJoin
@@ -967,7 +976,7 @@ def with_children(node: Node, new: Sequence[Node]) -> Node:
 
 def unplanned(node: Node) -> Node:
     """Return the bound tree from which the planner made this one."""
-    if isinstance(node, Exchange | Changes):
+    if isinstance(node, Exchange | Changes | KeepUnchanged):
         return unplanned(node.child)
     bound = node.bound if isinstance(node, ForeignKeyJoin) else node
     return with_children(bound, [unplanned(child) for child in children(bound)])

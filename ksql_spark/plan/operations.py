@@ -30,6 +30,7 @@ from ksql_spark.plan.nodes import (
     ForeignKeyJoin,
     ForeignKeySubscribe,
     Join,
+    KeepUnchanged,
     MatchRecognize,
     Node,
     Over,
@@ -73,7 +74,7 @@ def name(node: Node) -> str:
             return "StreamUnion"
         case Deduplicate() | Over() | MatchRecognize() | SelectKey() | FlatMap():
             return f"Stream{type(node).__name__}"
-        case Expire() | SetOperation() | Changes():
+        case Expire() | SetOperation() | Changes() | KeepUnchanged():
             return f"Table{type(node).__name__}"
         case ForeignKeyJoin():
             return "ForeignKeyLatest"
@@ -131,7 +132,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def stateful(node: Node) -> Iterator[Node]:
-    """The operations of ``walk`` that keep state, without filters whose deletions the one above handles."""
+    """The operations of ``walk`` that keep state, without those whose work the one above does."""
     if keeps_state(node):
         yield node
     for child in inputs(node):
@@ -139,9 +140,13 @@ def stateful(node: Node) -> Iterator[Node]:
 
 
 def unfiltered(node: Node, child: Node) -> Node:
-    """An input without a filter whose work the operation does itself: it deletes rows that do not match."""
-    is_done = keeps_tables(node) and is_table_filter(child)
-    return inputs(child)[0] if is_done else child
+    """An input without the operation whose work the one above does itself.
+
+    It deletes rows that do not match a filter; a join, or one that finds changes, completes rows.
+    """
+    is_filtered = keeps_tables(node) and is_table_filter(child)
+    is_completed = isinstance(node, Join | Changes) and isinstance(child, KeepUnchanged)
+    return inputs(child)[0] if is_filtered or is_completed else child
 
 
 def keeps_tables(node: Node) -> bool:
@@ -185,7 +190,7 @@ def kept_state(node: Node) -> str | None:
             return _join_state(node)
         case SetOperation():
             return "the latest row of each key of every table"
-        case Changes():
+        case Changes() | KeepUnchanged():
             return "the latest row of each key"
         case ForeignKeySubscribe():
             return "the foreign key of each key on the left"

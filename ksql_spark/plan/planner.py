@@ -13,7 +13,7 @@ from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
-from ksql_spark.metastore.serdes import check_registry, record_spec
+from ksql_spark.metastore.serdes import check_registry, leaves_out_columns, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.plan import nodes, operations
 from ksql_spark.plan.nodes import Exchange, Node
@@ -164,6 +164,11 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
     return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
 
 
+def _has_constraints(node: nodes.KeepUnchanged) -> bool:
+    """Whether rows must meet conditions once they are complete."""
+    return any(relation.source.constraints for relation in nodes.relations(node))
+
+
 class _Planner:
     """Plans the tree of one query.
 
@@ -180,8 +185,8 @@ class _Planner:
     def plan(self, node: Node) -> Node:
         """``node`` with exchanges below operations whose rows come from state."""
         match node:
-            case nodes.Source():
-                return node
+            case nodes.Source(source):
+                return nodes.KeepUnchanged(node) if leaves_out_columns(source) else node
             case nodes.Filter(nodes.Aggregate() as child):
                 return replace(node, child=self._aggregate(child))
             case nodes.Filter(child) if node.kind == TABLE:
@@ -210,9 +215,16 @@ class _Planner:
                 return replace(node, child=self.plan(node.child))
         raise TypeError(f"no plan for {type(node).__name__}")
 
-    def _stateless(self, node: Node, key: tuple[Expression, ...] | None = None) -> Node:
-        """``node``, planned; what comes from state goes through an exchange with the key ``key``."""
+    def _stateless(
+        self, node: Node, key: tuple[Expression, ...] | None = None, *, completes: bool = False
+    ) -> Node:
+        """``node``, planned; what comes from state goes through an exchange with the key ``key``.
+
+        ``completes``: the operation above keeps the values that changes of a table leave out.
+        """
         planned = self.plan(node)
+        if completes and isinstance(planned, nodes.KeepUnchanged) and not _has_constraints(planned):
+            return planned
         # the operation above a table's filter deletes what the filter drops: so the filter needs no state
         filtered = planned if operations.is_table_filter(planned) and key is not None else None
         inner = planned if filtered is None else operations.inputs(filtered)[0]
@@ -234,8 +246,9 @@ class _Planner:
         Raises:
             KsqlError: INVALID_STATEMENT: the table's rows come first, with ORDER = 'event-time'.
         """
-        left = self._stateless(node.left, None if node.type == nodes.REPLICATED else (node.left_key,))
-        right = self._stateless(node.right, (node.right_key,))
+        left_key = None if node.type == nodes.REPLICATED else (node.left_key,)
+        left = self._stateless(node.left, left_key, completes=True)
+        right = self._stateless(node.right, (node.right_key,), completes=True)
         if node.is_loaded_first and self._by_event_time:
             raise KsqlError(
                 "INVALID_STATEMENT",
@@ -254,7 +267,8 @@ class _Planner:
 
     def _changes(self, table: Node, group: tuple[Expression, ...], *, has_bounds: bool = False) -> Node:
         """The changes of ``table``'s rows, in the tasks of their groups."""
-        return self._exchange(nodes.Changes(self._stateless(table, ()), group, has_bounds), group, "groupby")
+        changes = nodes.Changes(self._stateless(table, (), completes=True), group, has_bounds)
+        return self._exchange(changes, group, "groupby")
 
     def _aggregate(self, node: nodes.Aggregate) -> Node:
         is_table = node.child.kind == TABLE

@@ -65,11 +65,13 @@ def _frame(node: Node, context: Context) -> DataFrame:
     inputs = []
     for side, child in enumerate(operations.inputs(node)):
         is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
-        below = replace(context, is_first=is_first)
-        if isinstance(child, nodes.Filter) and operations.unfiltered(node, child) is not child:
+        below = replace(context, is_first=is_first, completes=isinstance(node, nodes.KeepUnchanged))
+        if operations.unfiltered(node, child) is child:
+            inputs.append(_frame(child, below))
+        elif isinstance(child, nodes.Filter):
             inputs.append(keyed.deleting(child, _frame(child.child, below), below))
         else:
-            inputs.append(_frame(child, below))
+            inputs.extend(_frame(source, replace(below, completes=True)) for source in nodes.children(child))
     if context.log is not None:
         topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
         context = replace(context, log=context.log.of_topic(topic))
@@ -123,6 +125,7 @@ def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Co
         context.setting,
         context.serdes.get(source),
         keeps_null_keys=context.tasks.ignored_have_turns,
+        has_unchanged=context.completes,
     )
 
 
@@ -222,6 +225,7 @@ BUILDERS: Mapping[type, _Builder] = {
     nodes.ForeignKeyJoin: keyed.foreign_key_latest,
     nodes.ForeignKeySubscribe: keyed.foreign_key_subscribe,
     nodes.Join: _join,
+    nodes.KeepUnchanged: keyed.keep_unchanged,
     nodes.MatchRecognize: matching.match_recognize,
     nodes.Over: keyed.over,
     nodes.Project: _project,

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.formats import json_serde
 from ksql_spark.functions.lowering import lower
-from ksql_spark.metastore.serdes import key_serde, value_serde
+from ksql_spark.metastore.serdes import stored_serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME, WINDOWEND, WINDOWSTART, Column
 from ksql_spark.spark.frames import quoted
@@ -93,7 +93,7 @@ class DecodedRows:
         parts = ["__time", "__start", "__end"]
         readable = ["true"]
         columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
-        for column, serde in (("__key", key_serde(source)), ("__value", value_serde(source))):
+        for column, serde in zip(("__key", "__value"), stored_serdes(source), strict=True):
             if serde.columns:
                 parts.append(f"{serde.decode_sql(serde.or_null_sql(column))} AS {column}_row")
                 readable.append(f"{column}_row IS NOT NULL")

@@ -55,6 +55,7 @@ class Context:
         serdes: those of the records of sources; of others, as the source says.
         idle_ms, is_lossy: as of the plan.
         is_first: what a source has comes before records of other topics.
+        completes: the operation above a source completes rows that leave out columns (schema.UNCHANGED).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
         topic_names: the names by which archives know their topics.
@@ -64,6 +65,8 @@ class Context:
         state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
             query resumes only from state with an equal layout (runtime/queries/checkpoints.py).
         appended_state: filled in by the builders: parts of it that the state may lack.
+        former_rows: filled in by the builders: the sides of the operator that are tables whose rows leave out
+            columns -> their columns (FormerRows.java).
     """
 
     session: SparkSession
@@ -89,11 +92,13 @@ class Context:
     until: Mapping[str, Mapping[str, int]] | None = None
     state_layout: dict[str, str] = field(default_factory=dict)
     appended_state: set[str] = field(default_factory=set)
+    former_rows: dict[str, str] = field(default_factory=dict)
     computed: Mapping[Expression, str] = field(default_factory=dict)
     serdes: Mapping[DataSource, RecordSpec] = field(default_factory=dict)
     idle_ms: int = 0
     is_lossy: bool = False
     is_first: bool = False
+    completes: bool = False
 
     @property
     def source_options(self) -> Mapping[str, str] | None:

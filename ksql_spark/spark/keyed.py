@@ -32,9 +32,11 @@ from ksql_spark.plan.nodes import (
     ForeignKeyJoin,
     ForeignKeySubscribe,
     Join,
+    KeepUnchanged,
     NamedExpression,
     Over,
     SetOperation,
+    Source,
     TopN,
     operands,
 )
@@ -43,11 +45,14 @@ from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,
     NULL_VALUE,
+    PSEUDO_COLUMNS,
+    ROWOFFSET,
     ROWPARTITION,
     ROWTIME,
     WINDOW_BOUNDS,
     WINDOWEND,
     WINDOWSTART,
+    Column,
     Schema,
 )
 from ksql_spark.spark import jvm, sources
@@ -106,22 +111,36 @@ def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> DataF
     return _passed_on(node, inputs[0], context, "expire", node.ttl_ms, state=state)
 
 
+def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """A table whose changes leave out columns (reference §5.9); rows have the places of their records."""
+    assert isinstance(node.child, Source)
+    source, prefix = node.child.source, f"{node.child.alias}_" if node.child.prefixed else ""
+    places = [name for name in (ROWPARTITION, ROWOFFSET) if node.schema.find(name) is None]
+    frame = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
+    if not source.constraints:
+        return frame
+    return frame.filter(sources.allowed(source, prefix, context.log, has_place=False))
+
+
 def _passed_on(
-    node: Filter | Expire,
+    node: Filter | Expire | KeepUnchanged,
     frame: DataFrame,
     context: Context,
     name: str,
-    argument: bool | int,
-    *,
+    *arguments: bool | int,
     state: Mapping[str, str],
+    places: Sequence[str] = (),
 ) -> DataFrame:
-    """A table's rows and deletions, by its key, through an operator that leaves rows as they are."""
-    side = Side.of(frame, node.schema)
+    """A table's rows and deletions, by its key, through an operator that leaves rows as they are.
+
+    ``places``: the pseudo columns of its records that rows keep.
+    """
+    side = Side.of(frame, Schema((*node.schema.columns, *(Column(n, PSEUDO_COLUMNS[n]) for n in places))))
     bounds = [] if node.window is None else [WINDOWSTART, WINDOWEND]
     keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     records = _rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
-    done = operator(context, name, [records], argument, state={"key": keys_ddl, **state})
+    done = operator(context, name, [records], *arguments, state={"key": keys_ddl, **state})
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
         named(unpacked("l", side.ddl), "__l"),
@@ -130,8 +149,10 @@ def _passed_on(
     )
     names = [*(c.name for c in node.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
-    columns += [named(f"__l.{quoted(c.name)}", c.name) for c in node.schema.value]
-    return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+    passed = passed_through(context)
+    left = [*(c.name for c in node.schema.value), *(name for name in places if name not in passed)]
+    columns += [named(f"__l.{quoted(name)}", name) for name in left]
+    return done.select(*columns, *passed, NULL_VALUE).frame()
 
 
 def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:

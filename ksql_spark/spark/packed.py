@@ -5,6 +5,7 @@ KeyedOperator.java lists the columns.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +23,13 @@ from ksql_spark.schema import (
     ROWPARTITION,
     ROWTIME,
     STREAM_TIME,
+    UNCHANGED,
     WINDOW_BOUNDS,
     Schema,
 )
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
-from ksql_spark.types import BOOLEAN, SqlType
+from ksql_spark.types import BOOLEAN, INTEGER, Array, SqlType
 
 #: a record's headers as bytes; most have none
 PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
@@ -45,8 +47,11 @@ class Side:
 
     @classmethod
     def of(cls, frame: DataFrame, schema: Schema) -> Side:
-        """The side of a frame with the columns of ``schema``."""
-        return cls(frame, column_types(schema))
+        """The side of a frame with the columns of ``schema``, and with UNCHANGED as the last one if it is
+        there.
+        """
+        left_out = {UNCHANGED: Array(INTEGER)} if UNCHANGED in frame.columns else {}
+        return cls(frame, column_types(schema) | left_out)
 
     @property
     def ddl(self) -> str:
@@ -73,6 +78,8 @@ class Side:
             packs_nulls: keep them, with a key in which NULL is a value like others.
             task: text of the task, over the frame's columns; None: the task of the key.
         """
+        if UNCHANGED in self.types:
+            context.former_rows[str(side)] = self.ddl
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
         parts_of_key = [f"__part_{i}" for i in range(len(key))]
         rows = Transformations(self.frame).select(
@@ -124,7 +131,9 @@ def operator(
 
     ``state``: the layout of the bytes that it keeps, see Context.state_layout.
     """
-    context.state_layout.update({"operator": name, **state})
+    former = {f"former rows {side}": ddl for side, ddl in context.former_rows.items()}
+    context.state_layout.update({"operator": name, **state, **former})
+    context.session.conf.set("spark.ksql.formerRows", json.dumps(context.former_rows))
     both = inputs[0]
     for other in inputs[1:]:
         both = both.unionAll(other)

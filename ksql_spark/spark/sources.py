@@ -26,6 +26,7 @@ from ksql_spark.schema import (
     ROWOFFSET,
     ROWPARTITION,
     ROWTIME,
+    UNCHANGED,
     WINDOWEND,
     WINDOWSTART,
     Role,
@@ -170,6 +171,7 @@ def decode(
     setting: Callable[[str], Any] = lambda name: None,
     records: RecordSpec | None = None,
     keeps_null_keys: bool = False,
+    has_unchanged: bool = False,
 ) -> DataFrame:
     """Records to columns: keys, values, ``exposed`` pseudo columns (all with ``prefix``), hidden columns.
 
@@ -187,6 +189,7 @@ def decode(
         setting: effective value of a property, by name.
         records: serdes of the records; None: as ``source`` says.
         keeps_null_keys: a table's records without a key become rows, too.
+        has_unchanged: rows tell which columns they leave out (UNCHANGED); constraints are met later.
     """
     schema = source.schema
     key_serde, value_serde = serdes(source, records)
@@ -262,15 +265,22 @@ def decode(
         ROWPARTITION: "partition",
         ROWOFFSET: "offset",
         FORWARDED_HEADERS: "headers",
+        **({UNCHANGED: _unchanged(source, value_serde)} if has_unchanged else {}),
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
     rows.select(*columns, *copies, *named)
     rows.filter(_usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME))))
-    if source.constraints:
-        rows.filter(_allowed(source, prefix, log))
+    if source.constraints and not has_unchanged:
+        rows.filter(allowed(source, prefix, log))
     return rows.frame()
+
+
+def _unchanged(source: DataSource, serde: Serde) -> str:
+    """Text: the numbers of the source's columns that a row leaves out; NULL: none."""
+    numbers = [str(i) for i, column in enumerate(source.schema.columns) if column.role is Role.VALUE]
+    return f"transform({serde.unchanged_sql('__value')}, i -> array({', '.join(numbers)})[i])"
 
 
 def _stopped(message: str) -> str:
@@ -300,15 +310,19 @@ def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, st
     return is_usable
 
 
-def _allowed(source: DataSource, prefix: str, log: QueryLog | None) -> str:
-    """Text: whether a row meets the constraints, or has no value; the first that fails is reported."""
+def allowed(source: DataSource, prefix: str, log: QueryLog | None, *, has_place: bool = True) -> str:
+    """Text: whether a row meets the constraints, or has no value; the first that fails is reported.
+
+    ``has_place``: rows have the partitions and offsets of their records.
+    """
     names = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
     columns: dict[Expression, str] = {ColumnRef(c.name, c.type): names[c.name] for c in source.schema.columns}
     met = []
     for constraint in source.constraints:
         text = f"coalesce({lower(constraint.predicate, columns)}, false)"
         if log is not None:
-            of_topic = log.of_topic(None if _has_no_place(source, prefix) else source.topic)
+            has_place = has_place and not _has_no_place(source, prefix)
+            of_topic = log.of_topic(source.topic if has_place else None)
             text += f" OR {of_topic.failed(CONSTRAINTS, VIOLATION, constraint.text, log.record(names))}"
         met.append(f"({text})")
     return f"{NULL_VALUE} OR {' AND '.join(met)}"

@@ -84,6 +84,16 @@ COLUMNS: dict[str, dict[str, SqlType]] = {
 TEXT = ("DELIMITED", "JSON", "JSON_SR")
 #: bytes that formats give a meaning to
 _TELLING = b'\x00\x01\x02\x7f\x80\xff"{}[],:\\0-.eE\n; \t'
+#: what is not UTF-8: too long, half of a character, both halves, too large, its beginning only
+_NO_UTF8 = (
+    b"\xc0\x80",
+    b"\xe0\x80\xaf",
+    b"\xed\xa0\xbd",
+    b"\xed\xa0\xbd\xed\xb8\x80",
+    b"\xed\xa0",
+    b"\xf4\x90\x80\x80",
+    b"\xe2\x82",
+)
 #: values that writers of JSON and lines have in common use, or by mistake
 _ODD = (
     *(
@@ -203,7 +213,7 @@ def _mutated(data: bytes, start: int, dice: random.Random) -> bytes:
     made = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         at = dice.randrange(0 if dice.random() < 0.05 else min(start, len(made)), len(made) + 1)
-        match dice.randrange(6):
+        match dice.randrange(7):
             case 0:
                 made[at : at + 1] = bytes([dice.choice(_TELLING)])
             case 1:
@@ -216,6 +226,9 @@ def _mutated(data: bytes, start: int, dice: random.Random) -> bytes:
                 made[at:at] = made[at : at + dice.randrange(1, 9)]
             case 5:
                 del made[at:]
+            case 6:
+                bad = dice.choice(_NO_UTF8)
+                made[at : at + dice.choice((0, len(bad)))] = bad
     return bytes(made)
 
 
@@ -315,14 +328,15 @@ def _is_same(mine: str, theirs: str) -> bool:
 
 
 def _is_undefined(name: str, data: bytes) -> bool:
-    """Whether JSON says nothing of a record: its bytes are not UTF-8."""
+    """Whether a record is JSON in UTF-16 or UTF-32, and damaged: Java replaces what is no text there."""
     if not name.startswith("JSON"):
         return False
     body = data[5:] if name.startswith("JSON_SR") else data
+    encoding = json.detect_encoding(body)
     try:
-        body.decode(json.detect_encoding(body))
+        body.decode(encoding)
     except UnicodeDecodeError:
-        return True
+        return not encoding.startswith("utf-8")
     return False
 
 

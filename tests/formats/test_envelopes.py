@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.formats import BadRecord, FramedSerde, Serde, SerdeSpec, bind
+from ksql_spark.formats import BadRecord, EnvelopeSerde, FramedSerde, Serde, SerdeSpec, bind, envelopes
 from ksql_spark.formats.framed import framed
 from ksql_spark.functions.spark_text import constant
 from ksql_spark.schema import Column
@@ -37,6 +37,8 @@ def of_unavailable() -> Iterator[tuple[Serde, bytes, bool]]:
     """For each of UNAVAILABLE: a serde of its column V, an envelope, and whether V is NULL."""
     for type_, unavailable, other in UNAVAILABLE:
         bound = bind(SerdeSpec("JSON", (Column("V", type_),), envelope="debezium"))
+        assert envelopes.may_be_unavailable("debezium", type_)
+        assert not envelopes.may_be_unavailable("maxwell", type_)
         for value, is_null in ((unavailable, True), (other, False)):
             yield bound, json.dumps(change("u", None, {"v": value}), separators=(",", ":")).encode(), is_null
 
@@ -48,6 +50,16 @@ def read(bound: Serde, data: bytes) -> Any:
         return str(bad)
 
 
+def left_out(bound: Serde, data: bytes) -> list[int] | None:
+    """The numbers of the columns that a record leaves out; None: it has all, or is none of a row."""
+    assert isinstance(bound, EnvelopeSerde)
+    try:
+        values = bound.change(data) or ()
+    except BadRecord:
+        return None
+    return [i for i, value in enumerate(values) if value is envelopes.UNAVAILABLE] or None
+
+
 @pytest.mark.parametrize("case", VALUES)
 def test_values(case: Case) -> None:
     assert read(serde(case.envelope), case.data) == case.expected
@@ -57,6 +69,7 @@ def test_values(case: Case) -> None:
 def test_what_stands_for_a_large_value_is_null(bound: Serde, data: bytes, is_null: bool) -> None:
     values = bound.decode(data)
     assert values is not None and (values[0] is None) == is_null
+    assert left_out(bound, data) == ([0] if is_null else None)
 
 
 @pytest.mark.parametrize("data", UNREADABLE)
@@ -120,6 +133,7 @@ def avro_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
     found = []
     for record, expected in (
         ({"op": "c", "after": ann}, ["Ann", 2.5, None, None]),
+        ({"op": "u", "after": ann | {"name": UNCHANGED}}, [None, 2.5, None, None]),
         ({"op": "d", "before": ann, "after": None}, None),
         ({"op": "t"}, 'Its op is "t", which tells nothing about one row.'),
     ):
@@ -143,6 +157,7 @@ def protobuf_records() -> tuple[FakeRegistry, list[tuple[bytes, Any]]]:
     frame = framed(schema_id, b"\0")
     return registry, [
         (frame + ann + b"\x1a\x01c", ["Ann", None, None, None]),
+        (frame + b"\x12\x20\x08\x07\x12\x1c" + UNCHANGED.encode() + b"\x1a\x01u", [None] * 4),
         (frame + b"\x1a\x01d", None),
         (frame + b"\x1a\x01t", 'Its op is "t", which tells nothing about one row.'),
         (frame, "It is no envelope: it has no op."),
@@ -201,6 +216,12 @@ def test_spark_reads_null_for_what_stands_for_a_large_value(local_spark: Any) ->
     ]
     row = local_spark.range(1).selectExpr(*texts).collect()[0]
     assert list(row) == [is_null for _, _, is_null in cases]
+    texts = [
+        f"{b.unchanged_sql(b.decode_sql(constant(data, BYTES)))} AS c{i}"
+        for i, (b, data, _) in enumerate(cases)
+    ]
+    row = local_spark.range(1).selectExpr(*texts).collect()[0]
+    assert list(row) == [[0] if is_null else None for _, _, is_null in cases]
 
 
 @pytest.mark.spark
@@ -215,9 +236,15 @@ def test_spark_reads_envelopes_with_registered_schemas(
     }
     with JsonServer(schemas) as server:
         set_registry(local_spark, {"url": server.url})
-        found = in_spark(local_spark, serde("debezium", format_, registry), [data for data, _ in records])
+        bound = serde("debezium", format_, registry)
+        found = in_spark(local_spark, bound, [data for data, _ in records])
+        rows = ", ".join(f"({i}, {constant(data, BYTES)})" for i, (data, _) in enumerate(records))
+        row = f"SELECT i, {bound.decode_sql('data')} AS row FROM VALUES {rows} AS t(i, data)"
+        told = local_spark.sql(f"SELECT {bound.unchanged_sql('row')} FROM ({row}) ORDER BY i").collect()
         set_registry(local_spark, {})
     assert found == [expected for _, expected in records]
+    assert [r[0] for r in told] == [left_out(bound, data) for data, _ in records]
+    assert [0] in [r[0] for r in told]
 
 
 def plain(row: Any) -> Any:

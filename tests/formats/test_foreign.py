@@ -195,6 +195,7 @@ JSON = [
     _json("a character as UTF-8 and escaped", '{"A":"😀\\ud83d\\ude00"}', {"A": STRING},
           {"A": "😀😀"}),
     _json("blanks that only Python takes", '{"A":"1\u00a0"}', {"A": Decimal(10, 2)}, BAD),
+    _json("a zero with an exponent", '{"A":0e052990707}', _ONE, {"A": 0}),
     _json("1e400", '{"A":1e400}', {"A": DOUBLE}, BAD),
     _json("1e400 in another member", '{"A":1,"B":1e400}', _ONE, {"A": 1}),
     _json("NaN", '{"A":1,"B":NaN}', _ONE, BAD),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,10 +42,7 @@ def rows(engine: Engine, query: str) -> list[list[Any]]:
 
 @pytest.mark.long
 def test_changes_of_a_table(database: Postgres, make_engine: Callable[[], Engine], tmp_path: Path) -> None:
-    try:
-        artifacts.install(DEBEZIUM, tmp_path / "connect" / "plugins")
-    except KsqlError as error:
-        pytest.skip(f"there is no Debezium: {error.message}")
+    _install(tmp_path)
     database.sql("CREATE TABLE customers (id INT PRIMARY KEY, name TEXT, city TEXT)")
     database.sql("INSERT INTO customers VALUES (1, 'Ann', 'Oslo'), (2, 'Bo', 'Rome')")
     engine = make_engine()
@@ -69,6 +67,42 @@ def test_changes_of_a_table(database: Postgres, make_engine: Callable[[], Engine
         one(engine, again)
     one(engine, "DROP CONNECTOR shop;")
     assert one(engine, "SHOW CONNECTORS;").connectors == ()
+
+
+@pytest.mark.long
+def test_a_large_value_that_an_update_leaves_as_it_was(
+    database: Postgres, make_engine: Callable[[], Engine], tmp_path: Path
+) -> None:
+    _install(tmp_path)
+    database.sql("CREATE TABLE customers (id INT PRIMARY KEY, name TEXT, city TEXT)")
+    database.sql("ALTER TABLE customers ALTER name SET STORAGE EXTERNAL")  # not in the row
+    database.sql("INSERT INTO customers VALUES (1, repeat('x', 10000), 'Oslo')")
+    engine = make_engine()
+    connector, ready, *_ = (
+        re.sub(r',?\s*"transforms[^=]*= \'[^\']*\'', "", text).replace(f"{PREFIX}shop", f"{PREFIX}large")
+        for text in _statements(database.port)
+    )
+    one(engine, connector.replace(");", ", \"key.converter\" = 'JsonConverter');"))
+    one(engine, ready)
+    topic = f"{PREFIX}large.public.customers"
+    of_envelopes = f"WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', ENVELOPE = 'debezium')"
+    columns = "name STRING, city STRING"
+    one(engine, f"CREATE STREAM changed (id INT KEY, {columns}) {of_envelopes};")
+    one(engine, f"CREATE SOURCE TABLE viewed (id INT PRIMARY KEY, {columns}) {of_envelopes};")
+    one(engine, "CREATE TABLE kept AS SELECT * FROM viewed;")
+    database.sql("UPDATE customers SET city = 'Rome' WHERE id = 1")
+    sizes = "SELECT LEN(name), city FROM {};"
+    until(lambda: [None, "Rome"] in rows(engine, sizes.format("changed")))
+    until(lambda: rows(engine, sizes.format("kept")) == [[10_000, "Rome"]])
+    assert rows(engine, sizes.format("viewed")) == [[10_000, "Rome"]]
+    one(engine, "DROP CONNECTOR shop;")
+
+
+def _install(folder: Path) -> None:
+    try:
+        artifacts.install(DEBEZIUM, folder / "connect" / "plugins")
+    except KsqlError as error:
+        pytest.skip(f"there is no Debezium: {error.message}")
 
 
 def _call(engine: Engine, customer: int) -> list[Any]:

@@ -78,3 +78,6 @@ CREATE STREAM ss_residual AS
 CREATE STREAM st_residual AS
   SELECT r.id, d.rating FROM rides r LEFT JOIN drivers d ON r.id = d.id AND d.zone = r.zone EMIT CHANGES;
 CREATE TABLE tt_residual AS SELECT d.id, seats FROM drivers d JOIN cars c ON d.id = c.id AND seats > rating EMIT CHANGES;
+
+-- changes that leave out columns
+CREATE TABLE members_by_name WITH (KEY_FORMAT = 'JSON') AS SELECT name, COUNT(*) AS n FROM members GROUP BY name EMIT CHANGES;

@@ -22,7 +22,7 @@ from ksql_spark.runtime.reading.row_decoding import Reader
 from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
-from ksql_spark.types import BIGINT, INTEGER, STRING
+from ksql_spark.types import BIGINT, INTEGER, STRING, Array
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
 from tests.waiting import until
 
@@ -373,3 +373,40 @@ def test_a_view_of_envelopes_has_rows(make: Make, cluster: MockCluster) -> None:
     cluster.write("changed", (two, change("d", None)), (two, None))
     views.current(source, SOON_S)
     assert decoded() == [[1, "c"]]
+
+
+def test_a_row_in_envelopes_keeps_what_a_change_leaves_out(
+    make: Make, admin: MockAdmin, cluster: MockCluster
+) -> None:
+    admin.configs["kept"] = {"cleanup.policy": "delete"}
+    values = {"V": STRING, "N": INTEGER, "TAGS": Array(STRING)}
+    columns = (Column("ID", INTEGER, Role.KEY), *(Column(n, t, Role.VALUE) for n, t in values.items()))
+    format_ = FormatSpec("JSON", envelope="debezium")
+    source = DataSource("KEPT", TABLE, Schema(columns), "kept", format_, format_, read_only=True)
+    left_out = "__debezium_unavailable_value"
+
+    def change(op: str, v: str | None, n: int, tags: list[str] | None) -> bytes:
+        return json.dumps({"op": op, "after": {"v": v, "n": n, "tags": tags}}).encode()
+
+    one, two, three = b'{"id": 1}', b'{"id": 2}', b'{"id": 3}'
+    cluster.write(
+        "kept",
+        *((one, change("c", "a", 1, ["x"])), (two, change("c", "b", 1, ["y"]))),
+        *((b'{"id":1}', change("u", left_out, 2, [left_out])), (three, change("u", left_out, 1, None))),
+    )
+    views = make()
+    view, reader = views.current(source, SOON_S), Reader(source, None)
+
+    def decoded() -> list[list[object]]:
+        return sorted(values[3:] for row in view.scan() if (values := reader.decode(row)) is not None)
+
+    assert decoded() == [[1, "a", 2, ["x"]], [2, "b", 1, ["y"]], [3, None, 1, None]]
+    cluster.write("kept", (one, change("u", left_out, 3, None)), (two, change("u", "c", 3, [left_out])))
+    views.current(source, SOON_S)
+    assert decoded() == [[1, "a", 3, None], [2, "c", 3, ["y"]], [3, None, 1, None]]
+    views.close()
+    cluster.write(
+        "kept", (one, change("u", left_out, 4, ["z"])), (two, None), (two, change("u", left_out, 4, []))
+    )
+    view = views.current(source, SOON_S)
+    assert decoded() == [[1, "a", 4, ["z"]], [2, None, 4, []], [3, None, 1, None]]

@@ -10,7 +10,7 @@ from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.formats import BadRecord
 from ksql_spark.grammar.literals import Value
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.metastore.serdes import serdes
+from ksql_spark.metastore.serdes import stored_serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.plain_expressions import NO_PLACES, PlainRow, Values, function_of
 from ksql_spark.runtime.reading.results import Row, api_form
@@ -31,7 +31,7 @@ class Reader:
     def __init__(self, source: DataSource, registry: SchemaRegistry | None) -> None:
         self.source = source
         self.registry = registry
-        self.key, self.value = serdes(source, registry=registry)
+        self.key, self.value = stored_serdes(source, registry)
         before = (ROWTIME, WINDOWSTART, WINDOWEND) if source.is_table else (ROWTIME, ROWPARTITION, ROWOFFSET)
         #: column -> the index of its value in a row
         self.places: Mapping[str, int] = {

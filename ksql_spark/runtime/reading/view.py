@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, BadRecord, json_serde
+from ksql_spark.formats import CAPABILITIES, BadRecord, EnvelopeSerde, json_serde
+from ksql_spark.formats.envelopes import UNAVAILABLE
 from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.metastore.serdes import serdes
+from ksql_spark.metastore.serdes import leaves_out_columns, serdes, stored_serdes
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
 from ksql_spark.schema import LATEST_TIME_MS, Role
@@ -49,6 +50,7 @@ CREATE TABLE IF NOT EXISTS followed (one INTEGER PRIMARY KEY, at REAL NOT NULL);
 """
 _COLUMNS = "SELECT coalesce(written, key), value, time, window_start, window_end, key FROM entry"
 _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
+_VALUE = "SELECT value FROM entry WHERE key = ? AND window_start = 0 AND window_end = 0"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
 #: the version of the file's layout; a file with another version is rebuilt from the topic
@@ -194,6 +196,8 @@ class View:
             what.append(str(window.calendar))
         if self._recognize is not None:  # what a key is, and which records count, depends on the columns
             what += [self.source.envelope, str(self.source.schema), str(self.source.timestamp)]
+        if leaves_out_columns(self.source):
+            what.append("complete rows")
         follows = json.dumps(what)
         with contextlib.suppress(sqlite3.DatabaseError):  # not one of ours, or damaged
             db = self._written()
@@ -246,7 +250,7 @@ class View:
             records = map(partial(framed, self.source), records)
         if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
-        changed = self._changed(records)
+        changed = self._changed(db, records)
         db.execute("BEGIN")
         db.executemany(
             _UPSERT,
@@ -260,15 +264,29 @@ class View:
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
 
-    def _changed(self, records: Iterable[Record]) -> dict[Place, tuple[Record, bytes]]:
+    def _changed(
+        self, db: sqlite3.Connection, records: Iterable[Record]
+    ) -> dict[Place, tuple[Record, bytes]]:
         """The last record of each row, and its key's bytes without the window."""
         changed: dict[Place, tuple[Record, bytes]] = {}
+
+        def former(key: bytes) -> bytes | None:
+            known = changed.get(Place(key, 0, 0))
+            if known is not None:
+                return known[0].value
+            stored = db.execute(_VALUE, (key,)).fetchone()
+            return None if stored is None else bytes(stored[0])
+
         for record in records:
             if record.key is None:
                 continue
             try:
                 place = Place(*split_key(record.key, self.source.window))
-                known = (place.key, record) if self._recognize is None else self._recognize(place.key, record)
+                known = (
+                    (place.key, record)
+                    if self._recognize is None
+                    else self._recognize(place.key, record, former)
+                )
             except (struct.error, BadRecord):  # not a record of this table (reference §5.8)
                 continue
             changed[place._replace(key=known[0])] = (known[1], place.key)
@@ -516,7 +534,8 @@ class ForeignRecords:
     """Recognizes which row of a table each record of other producers changes, and how.
 
     Equal keys may be written in several ways: with blanks, as 1 or "1", with several schemas. A record may
-    have its event time in a column, or tell by its value that a row is deleted.
+    have its event time in a column, or tell by its value that a row is deleted, or that columns keep their
+    values.
 
     Args:
         source: the table.
@@ -528,6 +547,8 @@ class ForeignRecords:
         # with schemas, a key has as many forms as schemas
         self._encode = (json_serde(self._key.columns) if self._key.asks_registry else self._key).encode_key
         self._is_wrapped = source.envelope is not None
+        self._leaves_out = leaves_out_columns(source)
+        self._stored = stored_serdes(source, registry)[1]
         has_registry = registry is not None
         self._reads_key = bool(self._key.columns) and (has_registry or not self._key.asks_registry)
         self._time: int | None = None
@@ -539,8 +560,17 @@ class ForeignRecords:
         is_needed = self._is_wrapped or (self._time is not None and not self._is_time_in_key)
         self._reads_value = is_needed and (has_registry or not self._value.asks_registry)
 
-    def __call__(self, key: bytes, record: Record) -> tuple[bytes, Record]:
+    def __call__(
+        self, key: bytes, record: Record, former: Callable[[bytes], bytes | None]
+    ) -> tuple[bytes, Record]:
         """Return the one form of ``key``, and ``record`` with its event time, without a value if it deletes.
+
+        If it may leave out columns, its value becomes the whole row, as a view stores it.
+
+        Args:
+            key: the key's bytes, without a window.
+            record: the record.
+            former: the stored value that the row with a key (in its one form) had before.
 
         Raises:
             BadRecord: it is not a record of the table.
@@ -554,13 +584,13 @@ class ForeignRecords:
             key = self._encode(keys) or b""
         if self._reads_value and record.value is not None:
             try:
-                values = self._value.decode(record.value)
+                values = self._changed_row(key, record.value, former)
             except BadRecord:
                 if self._is_wrapped:
                     raise
                 return key, record  # readers leave it out, and TRUNCATE finds it
-            if values is None:
-                record = record._replace(value=None)
+            if values is None or self._leaves_out:
+                record = record._replace(value=None if values is None else self._stored.encode(values))
         timed = keys if self._is_time_in_key else values
         if self._time is not None and timed is not None:
             time_ms = timed[self._time]
@@ -568,6 +598,22 @@ class ForeignRecords:
                 raise BadRecord("Its event time is missing, negative or too large.")
             record = record._replace(timestamp_ms=time_ms)
         return key, record
+
+    def _changed_row(
+        self, key: bytes, value: bytes, former: Callable[[bytes], bytes | None]
+    ) -> list[Any] | None:
+        """The values of a row after a change; None: it is deleted."""
+        if not (self._leaves_out and isinstance(self._value, EnvelopeSerde)):
+            return self._value.decode(value)
+        values = self._value.change(value)
+        if values is None or UNAVAILABLE not in values:
+            return values
+        before = former(key)
+        known = None if before is None else self._stored.decode(before)
+        return [
+            new if new is not UNAVAILABLE else old
+            for new, old in zip(values, known or [None] * len(values), strict=True)
+        ]
 
 
 def framed(source: DataSource, record: Record) -> Record:

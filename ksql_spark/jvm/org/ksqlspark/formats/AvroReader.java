@@ -177,8 +177,7 @@ interface AvroReader {
         };
     }
 
-    /** As Java reads texts: bytes that are not UTF-8 become U+FFFD. */
     private static UTF8String text(byte[] data) {
-        return UTF8String.fromBytes(data).makeValid();
+        return Utf8.replaced(data, 0, data.length);
     }
 }

@@ -7,7 +7,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.TimeType;
-import org.apache.spark.unsafe.types.UTF8String;
 
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
@@ -162,8 +161,7 @@ public final class DelimitedDecoder extends BytesToRow {
     /** Not readers as in other formats: calls of several lambdas take a third longer. */
     private static Object value(byte[] data, int from, int to, DataType type) {
         if (type.equals(DataTypes.StringType)) {
-            UTF8String text = UTF8String.fromBytes(data, from, to - from);
-            return text.isFullAscii() ? text : UTF8String.fromString(text(data, from, to));
+            return Utf8.replaced(data, from, to - from);
         }
         if (type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType)) {
             return Math.toIntExact(whole(data, from, to));

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -13,6 +14,7 @@ import java.io.Serializable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.IntStream;
 
 /**
  * The envelope around a row of a database that changed. It has been decoded to a struct: what
@@ -24,6 +26,12 @@ public final class Envelope implements Serializable {
 
     /** The name of the column that tells whether a row was deleted. */
     static final String DELETED = "__DELETED";
+
+    /**
+     * The name of the column with the numbers of the columns whose values are unavailable, since
+     * the change left them as they were; NULL: all are there.
+     */
+    static final String UNCHANGED = "__UNCHANGED";
 
     private static final int OPERATION = 0;
     private static final int ROW = 1;
@@ -61,7 +69,7 @@ public final class Envelope implements Serializable {
         return inner.isNullAt(OPERATION) ? null : inner.getUTF8String(OPERATION).toString();
     }
 
-    /** The row after the change, and whether it was deleted; null: neither. */
+    /** The row after the change, whether it was deleted, and what is unchanged; null: neither. */
     private InternalRow change(InternalRow envelope) {
         InternalRow inner = inner(envelope);
         String operation = operation(inner);
@@ -70,12 +78,19 @@ public final class Envelope implements Serializable {
             return null;
         }
         InternalRow row = isDeletion ? null : inner.getStruct(ROW, columns.length());
-        Object[] values = values(row, columns, columns.length() + 1);
-        values[columns.length()] = isDeletion;
-        for (int i = 0; unavailable != null && i < columns.length(); i++) {
-            if (unavailable.is(values[i], columns.fields()[i].dataType())) {
+        int count = columns.length();
+        Object[] values = values(row, columns, count + 2);
+        values[count] = isDeletion;
+        if (unavailable != null) {
+            int[] unchanged =
+                    IntStream.range(0, count)
+                            .filter(i -> unavailable.is(values[i], columns.fields()[i].dataType()))
+                            .toArray();
+            for (int i : unchanged) {
                 values[i] = null;
             }
+            values[count + 1] =
+                    unchanged.length == 0 ? null : UnsafeArrayData.fromPrimitiveArray(unchanged);
         }
         return new GenericInternalRow(values);
     }
@@ -102,7 +117,10 @@ public final class Envelope implements Serializable {
         return values;
     }
 
-    /** The columns of the row after a change, and whether it was deleted; NULL: neither. */
+    /**
+     * The columns of the row after a change, whether it was deleted, and which are unchanged; NULL:
+     * neither a row nor a deletion.
+     */
     public static final class Change extends FormatFunction<InternalRow> {
         private final Envelope envelope;
         private final int width;
@@ -112,7 +130,12 @@ public final class Envelope implements Serializable {
         }
 
         private Change(StructType type, Envelope envelope) {
-            super("change", envelope.columns.add(DELETED, DataTypes.BooleanType), type);
+            super(
+                    "change",
+                    envelope.columns
+                            .add(DELETED, DataTypes.BooleanType)
+                            .add(UNCHANGED, DataTypes.createArrayType(DataTypes.IntegerType)),
+                    type);
             this.envelope = envelope;
             this.width = type.length();
         }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.ksqlspark.functions.InvokeFunction;
 
+import java.io.CharConversionException;
 import java.io.IOException;
 
 /**
@@ -51,13 +52,22 @@ public final class JsonDecoder extends BytesToRow {
     protected InternalRow decode(byte[] data) throws IOException {
         int from = framed ? Frame.size(data) : 0;
         try (JsonParser parser = JSON.createParser(data, from, data.length - from)) {
-            return decode(parser);
+            return decode(parser, data, from);
         }
     }
 
-    private InternalRow decode(JsonParser parser) throws IOException {
+    private InternalRow decode(JsonParser parser, byte[] data, int from) throws IOException {
         JsonToken token = parser.nextToken();
-        return token == null ? null : row(reader.read(parser, token));
+        if (token == null) {
+            return null;
+        }
+        InternalRow row = row(reader.read(parser, token));
+        // Jackson takes some bytes that are not UTF-8, and most in what it skips
+        int size = (int) parser.currentLocation().getByteOffset(); // negative: UTF-16 or UTF-32
+        if (size > 0 && !Utf8.isValid(UTF8String.fromBytes(data, from, size))) {
+            throw new CharConversionException("Its bytes are not UTF-8.");
+        }
+        return row;
     }
 
     @Override
@@ -65,7 +75,7 @@ public final class JsonDecoder extends BytesToRow {
         int from = framed ? Frame.size(data) : 0;
         try (JsonParser parser = JSON.createParser(data, from, data.length - from)) {
             try {
-                return decode(parser) == null
+                return decode(parser, data, from) == null
                         ? "It is not one JSON object."
                         : "Nothing is wrong with it.";
             } catch (JsonProcessingException bad) {

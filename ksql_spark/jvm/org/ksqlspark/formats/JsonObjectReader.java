@@ -55,7 +55,7 @@ final class JsonObjectReader implements JsonReader {
             return new Member(name.length() > EXPECTED_NAME_LENGTH ? null : utf8(name), ordinal);
         }
 
-        /** Null for a name of bytes that are not UTF-8: its characters have no bytes. */
+        /** Null for a name with an escape of half a character, which has no bytes. */
         private static SerializedString utf8(String name) {
             SerializedString utf8 = new SerializedString(name);
             try {

@@ -109,7 +109,7 @@ interface ProtobufReader {
 
     private static UTF8String text(CodedInputStream in) throws IOException {
         UTF8String text = UTF8String.fromBytes(ProtobufWire.bytes(in));
-        if (!text.isFullAscii() && !text.isValid()) {
+        if (!Utf8.isValid(text)) {
             throw new IllegalArgumentException("A text is not valid UTF-8.");
         }
         return text;

@@ -78,6 +78,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private boolean isOrdering;
 
+    /** By side. */
+    private Map<Integer, FormerRows> former = Map.of();
+
     /**
      * Time without records, ms, after which the operator's end() counts as stream time; 0: never.
      */
@@ -176,10 +179,16 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         this.every = every;
     }
 
+    /** Completes the rows of these sides before they are processed. */
+    final void complete(Map<Integer, FormerRows> sides) {
+        former = sides;
+    }
+
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         CheckpointMetadata.prepare();
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
+        operator.complete(FormerRows.of(input.sparkSession().conf().get(FormerRows.SETTING, "{}")));
         operator.log = input.sparkSession().conf().get(LOG, "");
         operator.query = input.sparkSession().conf().get(QUERY, "");
         return input.groupBy("task")
@@ -313,6 +322,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (every > 0) {
             held = new HeldResults(this);
         }
+        former.forEach((side, rows) -> rows.open(bytes("former" + side)));
         open();
     }
 
@@ -368,7 +378,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             own.isAhead = true;
         }
         headers = (byte[]) row.get(5);
-        process((byte[]) row.get(1), row.getInt(2), ts, value);
+        byte[] key = (byte[]) row.get(1);
+        FormerRows rows = key.length == 0 ? null : former.get(row.getInt(2));
+        process(key, row.getInt(2), ts, rows == null ? value : rows.completed(key, value));
     }
 
     /** Whether a record is as if it were not there: it does not advance the stream time. */

@@ -123,6 +123,11 @@ public final class KeyedOperators {
                 input, new TopN(types, isDescending, hasNullsFirst, limited, most, isTable));
     }
 
+    /** A table whose changes leave out what they do not change, see FormerRows. */
+    public static Dataset<Row> keepUnchanged(Dataset<Row> input) {
+        return KeyedOperator.apply(input, new FormerRows.Table());
+    }
+
     /**
      * A table whose rows are deleted when they have not changed for some time.
      *

@@ -1,5 +1,6 @@
 package org.ksqlspark.formats;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,7 +15,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.nio.charset.StandardCharsets;
 
 class EnvelopeTest {
-    private static final String WORDS = "{\"upserts\": [\"c\", \"u\"], \"deletions\": [\"d\"]}";
+    private static final String WORDS =
+            "{\"upserts\": [\"c\", \"u\"], \"deletions\": [\"d\"], \"unavailable\": \"none\"}";
     private static final String ENVELOPE = "OP STRING, AFTER STRUCT<A: INT, B: STRING>";
     private static final String DDL =
             ENVELOPE + ", PAYLOAD STRUCT<OP: STRING, AFTER: STRUCT<A: INT, B: STRING>>";
@@ -48,7 +50,15 @@ class EnvelopeTest {
         assertEquals(1, row.getInt(0));
         assertTrue(row.isNullAt(1));
         assertEquals(false, row.getBoolean(2));
-        assertEquals(3, row.numFields());
+        assertTrue(row.isNullAt(3));
+        assertEquals(4, row.numFields());
+    }
+
+    @Test
+    void aChangeTellsWhatItLeavesOut() {
+        InternalRow row = change("{\"op\": \"u\", \"after\": {\"a\": 1, \"b\": \"none\"}}");
+        assertTrue(row.isNullAt(1));
+        assertArrayEquals(new int[] {1}, row.getArray(3).toIntArray());
     }
 
     @Test
