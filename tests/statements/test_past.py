@@ -56,7 +56,7 @@ def bound(world: World, text: str) -> tuple[BatchQuery, dict[str, Past]]:
 
 def read(world: World, text: str) -> list[list[tuple[bytes, bytes]]]:
     _, found = bound(world, text)
-    (rows,) = (past.read(each, world.admin) for each in found.values())  # type: ignore[arg-type]
+    (rows,) = (past.read(each, world.admin, None) for each in found.values())  # type: ignore[arg-type]
     return [[(row.key, row.value) for row in some] for some in (rows.rows, rows.deletions)]
 
 
