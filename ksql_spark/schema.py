@@ -93,7 +93,7 @@ NULL_KEY = "__NULL_KEY"
 FORWARDED_HEADERS = "__HEADERS"
 #: hidden column with the event time, ms, of rows where PARTITION BY made a key called ROWTIME
 EVENT_TIME = "__ROWTIME"
-#: hidden column of rows of a table whose changes may leave out columns (ARRAY<INTEGER>): their numbers, or NULL
+#: hidden column of rows whose changes may leave out columns (ARRAY<INTEGER>): the numbers of these, or NULL
 UNCHANGED = "__UNCHANGED"
 #: hidden column of internal topics: the operator's stream time when the row left it, ms
 STREAM_TIME = "__STREAM_TIME"
