@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +21,12 @@ from tests.spark_cluster import SparkCluster
 # a busy machine is no failure
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep the tests and their parameters, which live until the end, out of every collection of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
