@@ -18,7 +18,7 @@ from ksql_spark.runtime.queries import differences
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "inplace_"
 TIMEOUT_S = 180.0
@@ -147,7 +147,7 @@ def span(n: int) -> tuple[str, int]:
     return f"p{n % PEOPLE}", n % HALF * 100 // WINDOW_MS * WINDOW_MS
 
 
-@pytest.mark.parametrize("partitions", [4, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 12))])
+@pytest.mark.parametrize("partitions", [1, 4, 12])
 def test_a_kill_right_after_the_statement(scene: Scene, partitions: int) -> None:
     run = scene.server.execute
     run(SCENE.format(partitions=partitions))

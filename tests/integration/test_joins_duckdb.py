@@ -20,7 +20,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from tests.integration.comparing import BEGAN_MS, HOUR_MS, PROPERTIES, Sink, same_rows, wait_until_all_is_read
 from tests.integration.partitions import PARTITIONS
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 INPUTS = 200
 #: how much later than a row with a later time a row may come

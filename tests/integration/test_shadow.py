@@ -83,6 +83,7 @@ def watch(there: LiveServer, here: LiveServer, ours: Engine) -> None:
     assert "equal    STREAM DEAR: 13 rows" in lines and "equal    TABLE SALES: 3 rows" in lines
 
 
+@pytest.mark.long
 def test_results_of_both_are_compared(
     make_engine: Callable[..., Engine], capsys: pytest.CaptureFixture[str]
 ) -> None:

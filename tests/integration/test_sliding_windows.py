@@ -21,7 +21,7 @@ from ksql_spark.runtime.reading.view import split_key
 from tests.integration.comparing import BEGAN_MS, PROPERTIES, Sink, wait_until_all_is_read
 from tests.integration.partitions import PARTITIONS
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 INPUTS = 200
 SIZE_MS = 20

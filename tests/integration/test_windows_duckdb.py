@@ -22,7 +22,7 @@ from ksql_spark.runtime.reading.view import split_key
 from tests.integration.comparing import PROPERTIES, Sink, same_rows, wait_until_all_is_read
 from tests.integration.partitions import PARTITIONS
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 INPUTS = 200
 HOUR_MS = 3_600_000
