@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ksql_spark.analyzer.past import Past
 from ksql_spark.errors import KsqlError
@@ -42,40 +43,49 @@ def read(past: Past, admin: KafkaAdmin, registry: SchemaRegistry | None) -> Past
     first_ms, counts = past.first_ms, _counting(past)
     if past.position is not None:
         _check_position(past, past.position, admin)
-    then: list[Record] = []
+    fold = _folding(past.table, registry)
+    rows: dict[Any, Record] = {}
+    changes: list[Record] = []
     with TopicReader(admin.servers, past.table.topic, settings=admin.settings) as reader:
         for records in reader.read_to_end():
-            then += filter(counts, records)
+            then = filter(counts, records)
+            if first_ms is None:
+                fold(then, rows)
+            else:
+                changes += (record for record in then if record.timestamp_ms >= first_ms)
     _check_kept(past, admin)  # what was compacted meanwhile counts, too
-    if first_ms is None:
-        return PastRows(stored_rows(past.table, _latest(past.table, then, registry)), [])
-    changes = [record for record in then if record.timestamp_ms >= first_ms]
-    kept = (record for record in changes if record.value is not None)
+    kept = [record for record in (*rows.values(), *changes) if record.value is not None]
     gone = (record for record in changes if record.value is None)
     return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
 
 
-def _latest(
-    table: DataSource, records: Sequence[Record], registry: SchemaRegistry | None
-) -> Iterable[Record]:
-    """The latest record of each row; other producers may spell a key in several ways, in any partition."""
+def _folding(
+    table: DataSource, registry: SchemaRegistry | None
+) -> Callable[[Iterable[Record], dict[Any, Record]], object]:
+    """Return a function that adds records of the topic to the latest ones, by the places of their rows.
+
+    Other producers may spell a key in several ways, in any partition: there the latest is that of the latest
+    time, and tombstones stay among the rows.
+    """
     if table.is_sink:
-        return latest(records).values()
+        return latest
     recognize = ForeignRecords(table, registry)
-    rows: dict[tuple[bytes, int, int], Record] = {}
-    for record in sorted(records, key=lambda record: record.timestamp_ms):
-        if record.key is None:
-            continue
-        with contextlib.suppress(struct.error, BadRecord):  # not a record of this table (reference §5.8)
-            plain = framed(table, record)
-            key, start, end = split_key(plain.key or b"", table.window)
-            # only envelopes have rows that leave out columns, and they have no past
-            key, known = recognize(key, plain, lambda key: None)
-            place = (key, start, end)
-            rows.pop(place, None)
-            if known.value is not None:
-                rows[place] = record
-    return rows.values()
+
+    def fold(records: Iterable[Record], rows: dict[Any, Record]) -> None:
+        for record in records:
+            if record.key is None:
+                continue
+            with contextlib.suppress(struct.error, BadRecord):  # not a record of this table (reference §5.8)
+                plain = framed(table, record)
+                key, *bounds = split_key(plain.key or b"", table.window)
+                # only envelopes have rows that leave out columns, and they have no past
+                key, known = recognize(key, plain, lambda key: None)
+                place = (key, *bounds)
+                if place not in rows or rows[place].timestamp_ms <= record.timestamp_ms:
+                    rows.pop(place, None)
+                    rows[place] = record if known.value is not None else record._replace(value=None)
+
+    return fold
 
 
 def _counting(past: Past) -> Callable[[Record], bool]:
