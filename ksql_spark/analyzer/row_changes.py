@@ -112,7 +112,8 @@ def _check_changeable(
 
 def _is_rounded(value: Expression, target: SqlType) -> bool:
     """Whether SET rounds a computed number to the digits of its DECIMAL column, such as price * 1.1."""
-    return isinstance(target, Decimal) and is_numeric(value.type) and not isinstance(value, Literal)
+    is_decimal = isinstance(target, Decimal) and value.type != target
+    return is_decimal and is_numeric(value.type) and not isinstance(value, Literal)
 
 
 def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str, Expression]:
