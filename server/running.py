@@ -304,7 +304,10 @@ class Running:
         """Replace this process by a new one with the same arguments and ports, as after a crash.
 
         For what no stop can end, such as a thread that waits in Kafka's client. The process id stays.
+        A server that is to stop does not start again.
         """
+        if self._host.stopping:
+            return
         LOG.error("%s: the server starts again, since its Kafka clients would wait for the old time", why)
         say(f"{why}: starting again")
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *self._chosen_ports])
