@@ -9,10 +9,10 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import Placed, failure, invalid, within_statement
-from ksql_spark.analyzer.inserts import check_one_topic
 from ksql_spark.analyzer.properties import Properties, with_naming
 from ksql_spark.analyzer.serialization import check_wrapping, known_format
 from ksql_spark.analyzer.sources import OR_LIST_COLUMNS, check_alterable, format_names
+from ksql_spark.analyzer.write_rules import check_one_topic
 from ksql_spark.expressions import name_text
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.formats.capabilities import KINDS

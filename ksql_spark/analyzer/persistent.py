@@ -10,7 +10,6 @@ from typing import Any
 from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.inference import with_schema_ids
-from ksql_spark.analyzer.inserts import check_no_envelope, check_one_topic
 from ksql_spark.analyzer.properties import (
     Properties,
     check_topic_name,
@@ -25,6 +24,7 @@ from ksql_spark.analyzer.sources import (
     check_source_name,
     effective_wrapping,
 )
+from ksql_spark.analyzer.write_rules import check_no_envelope, check_one_topic
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.signatures import is_assignable
 from ksql_spark.grammar import nodes

@@ -10,11 +10,12 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.coercion import insert_coerce
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.failures import invalid, within_statement
-from ksql_spark.analyzer.inserts import BoundRow, check_writable
+from ksql_spark.analyzer.inserts import BoundRow
 from ksql_spark.analyzer.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.pull_rules import without_disk_columns
 from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import Scope
+from ksql_spark.analyzer.write_rules import check_writable
 from ksql_spark.errors import nearest
 from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ksql_spark.analyzer.failures import failure, invalid
-from ksql_spark.analyzer.inserts import check_one_topic
 from ksql_spark.analyzer.properties import Properties, identifier
+from ksql_spark.analyzer.write_rules import check_one_topic
 from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
 from ksql_spark.grammar.with_properties import SINK
