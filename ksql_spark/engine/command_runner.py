@@ -38,17 +38,8 @@ from ksql_spark.runtime.command_log import (
     Unreadable,
 )
 from ksql_spark.security.masking import masked
-from ksql_spark.statements import (
-    Action,
-    Logged,
-    Outcome,
-    Services,
-    StatementContext,
-    StoredQuery,
-    cluster_end,
-    handle,
-    unexecuted,
-)
+from ksql_spark.statements import Action, Logged, Outcome, Services, StatementContext, StoredQuery, handle
+from ksql_spark.statements.administration import cluster_end, unexecuted
 from ksql_spark.storage import LocalFolder
 
 log = logging.getLogger(__name__)

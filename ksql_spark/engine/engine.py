@@ -29,7 +29,8 @@ from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_so
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess
-from ksql_spark.statements import Services, connectors
+from ksql_spark.statements import Services
+from ksql_spark.statements.definitions import connectors
 
 
 class Engine:

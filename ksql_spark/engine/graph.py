@@ -30,8 +30,8 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.security.authorization import Kind, Rights
 from ksql_spark.security.masking import masked
 from ksql_spark.statements import Services
-from ksql_spark.statements.context import uses_of
-from ksql_spark.statements.listing import running_queries
+from ksql_spark.statements.base.context import uses_of
+from ksql_spark.statements.base.listing import running_queries
 
 #: how often Connect is asked, at most, seconds
 CONNECT_EVERY_S = 10.0

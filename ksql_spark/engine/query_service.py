@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer, config, consistency
-from ksql_spark.analyzer.failures import within_statement
-from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
+from ksql_spark.analyzer.base.failures import within_statement
+from ksql_spark.analyzer.reads.plan_cache import PlanCache, is_cacheable
 from ksql_spark.config import Config
 from ksql_spark.engine.request import (
     Request,
@@ -71,9 +71,10 @@ from ksql_spark.security.authorization import (
     check_statement,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.statements import Services, StatementContext, failed_records
-from ksql_spark.statements.batch_ranges import batch_ranges
-from ksql_spark.statements.query_start import start_offsets
+from ksql_spark.statements import Services, StatementContext
+from ksql_spark.statements.queries.batch_ranges import batch_ranges
+from ksql_spark.statements.queries.query_start import start_offsets
+from ksql_spark.statements.rows import failed_records
 from ksql_spark.topic_patterns import pattern_of
 
 #: how long a pull query waits for its view to catch up, seconds

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.analyzer.errors_of import REPLAY
+from ksql_spark.analyzer.relations.errors_of import REPLAY
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.time_bounds import TimeBounds, bounds_of
+from ksql_spark.analyzer.relations.time_bounds import TimeBounds, bounds_of
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.nodes import PullQuery
 from tests.analyzer.binding import bind, run

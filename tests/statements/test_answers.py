@@ -270,7 +270,8 @@ def test_bodies_are_as_they_were(
     monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", lambda session, key, partitions: partitions - 1)
     places = [Place(1_700_000_000_000, 0, 0, 7, None)]
     monkeypatch.setattr(tracing, "find", lambda *_, **__: Found({None: 1}, places, places))
-    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {places[0]: {"K": "a", "V": 1}})
+    columns = {places[0]: {"K": "a", "V": 1}}
+    monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: columns)
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

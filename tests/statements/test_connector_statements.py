@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.kafka_connect import ConfiguredConnect
-from ksql_spark.statements import connectors
+from ksql_spark.statements.definitions import connectors
 from tests.connect_server import PLUGINS, ConnectServer
 from tests.statements.world import World
 

@@ -13,7 +13,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap import schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.statements import sources
+from ksql_spark.statements.definitions import sources
 from tests.statements.json_server import JsonServer
 from tests.statements.world import World
 

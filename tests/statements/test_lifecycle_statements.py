@@ -135,7 +135,7 @@ def test_ids_are_numbers_of_the_log_and_each_query_is_lowered_once(
         ids.append(str(given[3]))
         return lower(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("ksql_spark.statements.query_start.lower", counting)
+    monkeypatch.setattr("ksql_spark.statements.queries.query_start.lower", counting)
     entities = world.run(A + "SHOW STREAMS; INSERT INTO a SELECT * FROM s EMIT CHANGES;" + CREATE_N)
     first = len(world.log.records) - 3
     assert ids == [f"CSAS_A_{first}", f"INSERTQUERY_{first + 1}"] == world.ids()
@@ -228,7 +228,7 @@ def test_replay_runs_the_plan_of_the_log(world: World, monkeypatch: pytest.Monke
     def another(*_: object) -> None:
         raise AssertionError("the plan of the log is to be used")
 
-    monkeypatch.setattr("ksql_spark.statements.query_start.lower", another)
+    monkeypatch.setattr("ksql_spark.statements.queries.query_start.lower", another)
     monkeypatch.setattr("ksql_spark.analyzer.bind_persistent", another)
     world.restart()
     assert [(q.id, q.plan, q.logical, q.starts, q.creates_sink) for q in world.queries.all()] == before

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.past import Past
+from ksql_spark.analyzer.reads.past import Past
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.plan_cache import PlanCache
+from ksql_spark.analyzer.reads.plan_cache import PlanCache
 from ksql_spark.config import Config
 from ksql_spark.grammar.literals import put_in, take_out
 from ksql_spark.plan.nodes import PullQuery

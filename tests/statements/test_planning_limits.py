@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.analyzer import sources
+from ksql_spark.analyzer.definitions import sources
 from ksql_spark.engine import execution, request
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request

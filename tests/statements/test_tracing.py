@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.analyzer.traced_plans import BEFORE_START
+from ksql_spark.analyzer.rows.traced_plans import BEFORE_START
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression, columns_in
@@ -42,7 +42,7 @@ class Finding:
 def finding(monkeypatch: pytest.MonkeyPatch) -> Finding:
     made = Finding()
     monkeypatch.setattr(tracing, "find", made.find)
-    monkeypatch.setattr("ksql_spark.statements.tracing._columns", lambda *_: {made.first: {"K": "a"}})
+    monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: {made.first: {"K": "a"}})
     return made
 
 

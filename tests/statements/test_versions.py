@@ -302,7 +302,7 @@ def test_undrop_begins_after_the_last_transaction(world: World, monkeypatch: pyt
         assert stage.transactional_id is not None
         world.commit("CSAS_A_2", 1, s={"0": 9, "1": 0, "2": 0})
 
-    monkeypatch.setattr("ksql_spark.statements.sources.settle", settle)
+    monkeypatch.setattr("ksql_spark.statements.definitions.sources.settle", settle)
     world.run("DROP STREAM a;")
     world.run("UNDROP STREAM a;")
     (query,) = world.queries.all()

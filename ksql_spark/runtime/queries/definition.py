@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ksql_spark.analyzer.properties import Check
+from ksql_spark.analyzer.definitions.properties import Check
 from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.plan.stages import Plan
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.failures import place
+from ksql_spark.analyzer.base.failures import place
 from ksql_spark.config import Config, canonical, find
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
