@@ -14,8 +14,7 @@ from ksql_spark.engine import execution, request
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-
-from .world import World
+from tests.statements.world import World
 
 S = "CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON', PARTITIONS=1);"
 A = "CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;"

@@ -12,9 +12,8 @@ import pytest
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.errors import body
-
-from .json_server import JsonServer
-from .world import World
+from tests.statements.json_server import JsonServer
+from tests.statements.world import World
 
 CANARY = "c4n4ry"
 CONNECTOR = f"""CREATE SINK CONNECTOR c WITH ("connector.class" = 'C', "connection.password" = '{CANARY}',
