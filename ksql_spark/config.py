@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.security.masking import HIDDEN, is_secret, masked, secrets
+from ksql_spark.masking import HIDDEN, is_secret, masked, secrets
 
 Type = Literal["string", "boolean", "int", "long", "double", "list", "password"]
 #: whether a property acts on single statements or only on the whole server

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
+from ksql_spark.authorization import ALL_RIGHTS, Rights, Role, check_source
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.engine.cluster import Cluster
@@ -25,7 +26,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.results import QueryStream
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess

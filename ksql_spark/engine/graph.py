@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from ksql_spark.authorization import Kind, Rights
 from ksql_spark.engine.details import details
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
@@ -25,10 +26,9 @@ from ksql_spark.entities.graph import (
 )
 from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.kafka_connect import ConnectCluster
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.security.authorization import Kind, Rights
-from ksql_spark.security.masking import masked
 from ksql_spark.statements import Services
 from ksql_spark.statements.base.context import uses_of
 from ksql_spark.statements.base.listing import running_queries

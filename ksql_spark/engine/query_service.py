@@ -16,6 +16,14 @@ from typing import Any
 from ksql_spark import analyzer, config, consistency
 from ksql_spark.analyzer.base.failures import within_statement
 from ksql_spark.analyzer.reads.plan_cache import PlanCache, is_cacheable
+from ksql_spark.authorization import (
+    ALL_RIGHTS,
+    Rights,
+    Role,
+    check_role,
+    check_source,
+    check_statement,
+)
 from ksql_spark.config import Config
 from ksql_spark.engine.request import (
     Request,
@@ -62,14 +70,6 @@ from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
-from ksql_spark.security.authorization import (
-    ALL_RIGHTS,
-    Rights,
-    Role,
-    check_role,
-    check_source,
-    check_statement,
-)
 from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.queries.batch_ranges import batch_ranges

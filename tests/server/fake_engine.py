@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row, Rows
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
@@ -85,7 +86,6 @@ from ksql_spark.entities.sources import (
     TablesList,
 )
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.spark.traffic import Times
 
 FIELDS = (

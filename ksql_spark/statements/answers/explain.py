@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ksql_spark import analyzer
+from ksql_spark.authorization import check_statement
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity
 from ksql_spark.entities.schemas import FieldInfo
@@ -15,13 +16,12 @@ from ksql_spark.grammar.statements.evolution import Rollback
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
+from ksql_spark.masking import masked
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, relations
 from ksql_spark.plan.planner import lower, lower_transient
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.reading.results import schema_info
-from ksql_spark.security.authorization import check_statement
-from ksql_spark.security.masking import masked
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description
 from ksql_spark.statements.base.listing import time_warnings

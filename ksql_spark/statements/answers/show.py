@@ -34,9 +34,9 @@ from ksql_spark.functions.spec import Kind
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers
 from ksql_spark.kafka_connect import NoConnect
+from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime.reading.results import schema_info
-from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import (
     query_description,

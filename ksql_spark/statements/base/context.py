@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config, CurrentConfig
 from ksql_spark.consistency import Known
 from ksql_spark.entities import Entity
@@ -38,7 +39,6 @@ from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.runtime.versions import Change, Versions
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.services.python_functions import PythonFunctions
 
 #: the property with the prefix of sink topics

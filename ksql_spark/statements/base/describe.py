@@ -24,13 +24,13 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
+from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.security.masking import masked, masked_values
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of

@@ -9,12 +9,12 @@ from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity
 from ksql_spark.entities.queries import RunningQuery, status_of
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.sources import SourceInfo
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.schema import Column, Role
-from ksql_spark.security.masking import masked
 from ksql_spark.statements.base.context import Outcome, Services
 
 

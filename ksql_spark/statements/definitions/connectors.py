@@ -28,7 +28,7 @@ from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnec
 from ksql_spark.grammar.statements.describe import DescribeConnector
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka_connect import ConnectCluster
-from ksql_spark.security.masking import masked, masked_values, secrets
+from ksql_spark.masking import masked, masked_values, secrets
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext
 from ksql_spark.statements.base.describe import source_description
 

@@ -25,9 +25,9 @@ from ksql_spark.grammar.statements.sinks import (
 )
 from ksql_spark.lake import archives, tables
 from ksql_spark.lake.sinks import SinkStatus
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sinks import JDBC, PARQUET, Sink, archive_name, place_of
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.security.masking import masked
 from ksql_spark.statements.base.context import (
     Action,
     Immediate,

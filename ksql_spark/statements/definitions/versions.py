@@ -12,17 +12,17 @@ from sqlglot import exp
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.definitions.properties import BACKFILL, IN_PLACE, KEEP, Evolve
+from ksql_spark.authorization import check_statement
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Property
 from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.plan.nodes import PersistentQuery, relations
 from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Dropped, Version
-from ksql_spark.security.authorization import check_statement
-from ksql_spark.security.masking import masked
 from ksql_spark.statements.base.context import (
     Action,
     Immediate,

@@ -10,6 +10,8 @@ from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer.rows.tracing import Trace
+from ksql_spark.authorization import Role as UserRole
+from ksql_spark.authorization import check_source
 from ksql_spark.entities import Entity
 from ksql_spark.entities.tracing import DroppedRecords, RowExplanation, SourceRecord
 from ksql_spark.errors import KsqlError
@@ -23,8 +25,6 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME
-from ksql_spark.security.authorization import Role as UserRole
-from ksql_spark.security.authorization import check_source
 from ksql_spark.spark import tracing
 from ksql_spark.spark.evaluate import evaluate_rows
 from ksql_spark.spark.tracing import Found, Place

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from ksql_spark import grammar
-from ksql_spark.engine.query_service import QueryService
-from ksql_spark.engine.request import Request
-from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.statements import RULES
-from ksql_spark.security.authorization import (
+from ksql_spark.authorization import (
     _NEEDS,
     ALL_RIGHTS,
     Grant,
@@ -23,6 +19,10 @@ from ksql_spark.security.authorization import (
     check_statement,
     role_for_statement,
 )
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements import RULES
 from tests.statements.world import World
 
 #: she reads what begins with ORDERS, and does what she likes with what begins with ALICE_

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from ksql_spark.authorization import Rights, Role
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import Rights, Role
 from tests.statements.world import World
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine.details import details
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.spark.query import REPORTS, Reports
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
 from ksql_spark.engine.metrics import LAG, Figure
 from ksql_spark.entities.graph import Graph
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka_connect import NoConnect
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from tests.statements.world import World
 
 

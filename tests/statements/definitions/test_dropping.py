@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import Rights
 from tests.statements.world import World
 
 CHAIN = """

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.admin import Consumers
-from ksql_spark.security.authorization import Rights
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries import differences, runs
-from ksql_spark.security.authorization import Rights
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"

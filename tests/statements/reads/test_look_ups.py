@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from ksql_spark import analyzer, grammar
+from ksql_spark.authorization import Rights
 from ksql_spark.config import Config
 from ksql_spark.consistency import decode, encode
 from ksql_spark.engine import query_service
@@ -26,7 +27,6 @@ from ksql_spark.plan.nodes import PullQuery
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.runtime.reading.views import Views
-from ksql_spark.security.authorization import Rights
 from ksql_spark.server.app import create_app
 from ksql_spark.server.host import Host
 from ksql_spark.statements import Services

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from ksql_spark import analyzer, grammar
+from ksql_spark.authorization import Rights, Role
 from ksql_spark.engine import Request
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
@@ -23,7 +24,6 @@ from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.push_limit import PushLimit
 from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription
-from ksql_spark.security.authorization import Rights, Role
 from tests.statements.world import World
 
 STATELESS = "SELECT UCASE(w) AS w FROM s EMIT CHANGES;"

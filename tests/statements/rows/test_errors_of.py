@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.engine.bootstrap.processing_log import create_log_stream
@@ -17,7 +18,6 @@ from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.replay import Failed, Replayed
-from ksql_spark.security.authorization import Rights
 from ksql_spark.spark.processing_log import create_stream
 from tests.statements.world import World
 

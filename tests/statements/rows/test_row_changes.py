@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.consistency import decode
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.views import Views
-from ksql_spark.security.authorization import Rights
 from tests.kafka.mock_cluster import MockAdmin, MockCluster
 from tests.statements.world import World
 

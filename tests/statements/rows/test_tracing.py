@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from ksql_spark.analyzer.rows.traced_plans import BEFORE_START
+from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression, columns_in
 from ksql_spark.plan import nodes
 from ksql_spark.plan.explain import explain_logical
-from ksql_spark.security.authorization import Rights
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Found, Place, _dropped_by
 from tests.statements.world import World

@@ -6,7 +6,7 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.masking import is_secret, masked, masked_values, secrets
+from ksql_spark.masking import is_secret, masked, masked_values, secrets
 
 CANARY = "c4n4ry"
 
