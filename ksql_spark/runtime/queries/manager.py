@@ -25,10 +25,10 @@ from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.removals import PendingRemovals
+from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
-from ksql_spark.runtime.replay import Failed, Replay, Replayed
 from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic

@@ -19,8 +19,8 @@ from ksql_spark.plan.nodes import BatchQuery, UnionAll
 from ksql_spark.plan.operations import kept_state
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.replay import Failed, Replayed
 from ksql_spark.runtime.reading import batch
-from ksql_spark.runtime.replay import Failed, Replayed
 from ksql_spark.spark import master
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
 

@@ -17,7 +17,7 @@ from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.replay import Failed, Replayed
+from ksql_spark.runtime.queries.replay import Failed, Replayed
 from ksql_spark.spark.processing_log import create_stream
 from tests.statements.world import World
 
