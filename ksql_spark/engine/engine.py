@@ -14,12 +14,12 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.metrics import Figure
 from ksql_spark.engine.raw_records import raw_records
 from ksql_spark.engine.request import Request
-from ksql_spark.engine.subjects import source_schemas
+from ksql_spark.engine.source_schemas import source_schemas
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.connectors import ConnectorSettings
-from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import Graph, MetricsHistory
+from ksql_spark.entities.query_details import QueryDetails
 from ksql_spark.entities.samples import RawRecords, SourceSchemas
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError

@@ -30,17 +30,6 @@ from ksql_spark.entities.commands import (
     WarningEntity,
 )
 from ksql_spark.entities.connectors import ConnectorSetting, ConnectorSettings
-from ksql_spark.entities.details import (
-    CheckpointReport,
-    Histogram,
-    PlanStep,
-    QueryDetails,
-    QueryTransition,
-    RecordVolume,
-    StateVolume,
-    StepDetail,
-    SubTopology,
-)
 from ksql_spark.entities.graph import (
     Culprit,
     Graph,
@@ -52,6 +41,17 @@ from ksql_spark.entities.graph import (
     TopicSeries,
 )
 from ksql_spark.entities.queries import Queries, QueryDescription, QueryDescriptionEntity, RunningQuery
+from ksql_spark.entities.query_details import (
+    CheckpointReport,
+    Histogram,
+    PlanStep,
+    QueryDetails,
+    QueryTransition,
+    RecordVolume,
+    StateVolume,
+    StepDetail,
+    SubTopology,
+)
 from ksql_spark.entities.samples import (
     RawBytes,
     RawHeader,

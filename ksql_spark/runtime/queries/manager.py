@@ -279,7 +279,7 @@ class QueryManager:
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
             list(pool.map(end, gone))
 
-    def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
+    def not_running(self, owns: Callable[[str], bool]) -> dict[str, str]:
         """Id -> state of the queries in ``owns`` that are not simply running."""
         mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
         return {query.id: query.state for query in mine if query.state is not State.RUNNING}

@@ -10,7 +10,7 @@ import pytest
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine import raw_records as module
 from ksql_spark.engine.raw_records import MOST_BYTES, raw, raw_records
-from ksql_spark.engine.subjects import source_schemas
+from ksql_spark.engine.source_schemas import source_schemas
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.schema_registry import ConfluentRegistry

@@ -13,7 +13,7 @@ BEHIND_S, WAITS_S = 30, 10.0
 Grown = Callable[[str, int | None], float]
 
 
-def trouble(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
+def diagnose(node: GraphNode, grown: Grown) -> tuple[tuple[int, float], str] | None:
     """Return how bad the state of a query is, the higher the worse, and a sentence; None if it is well."""
     figures = node.figures or QueryFigures(errors={})
     lag = figures.lag_records

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ksql_spark.entities.details import (
+from ksql_spark.entities.query_details import (
     CheckpointReport,
     Histogram,
     PlanStep,
@@ -25,7 +25,7 @@ from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 
 
-def details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
+def query_details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
     """Describe how ``query`` runs; ``traffic`` has its figures, if Spark has any."""
     runner = query.runner
     sizes, runs = state_sizes(runner), list(runner.spark)
