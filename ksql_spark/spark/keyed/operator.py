@@ -109,6 +109,11 @@ def column_types(schema: Schema) -> dict[str, SqlType]:
     return {c.name: c.type for c in schema.columns}
 
 
+def column_names(schema: Schema) -> list[str]:
+    """The names of columns."""
+    return [c.name for c in schema.columns]
+
+
 def columns_ddl(types: Mapping[str, SqlType]) -> str:
     """Columns as Spark's DDL."""
     return ", ".join(f"{quoted(name)} {spark_type(type_)}" for name, type_ in types.items())

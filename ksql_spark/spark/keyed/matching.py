@@ -19,8 +19,19 @@ from ksql_spark.functions.spark_text import spark_type, string
 from ksql_spark.plan.nodes import FINAL, MatchRecognize, PatternAggregate, RowPattern
 from ksql_spark.plan.patterns import PatternValue
 from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
-from ksql_spark.spark import jvm, packed
+from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.keyed.operator import (
+    Carried,
+    Side,
+    call_arguments,
+    columns_ddl,
+    heartbeats,
+    key_ddl,
+    operator,
+    passed_through,
+    unpacked,
+)
 from ksql_spark.types import BYTES, INTEGER, SqlType
 
 _ALL = -1
@@ -89,7 +100,7 @@ class _Slots:
 def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     """The matches; rows of ALL ROWS PER MATCH keep hidden columns."""
     pattern = node.pattern
-    carried = packed.Carried.of(inputs[0], node.child.schema, context)
+    carried = Carried.of(inputs[0], node.child.schema, context)
     row = [c.name for c in node.child.schema.columns]
     types: dict[str, SqlType] = {"__one": INTEGER}
     made = [named("1", "__one")]
@@ -98,7 +109,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         made.append(named(context.lower(item.expression, "Match", str(item.expression), row), item.name))
     totals = []
     for i, total in enumerate(pattern.aggregates):
-        arguments = packed.call_arguments(total.call, i, "Match", row, context, types, made)
+        arguments = call_arguments(total.call, i, "Match", row, context, types, made)
         lowering = registry.require(total.call.function).spark
         assert lowering is not None  # the analyzer allows only such functions
         text = lowering(arguments, [a.type for a in total.call.arguments])
@@ -113,28 +124,28 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
     hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *made).select(*pair, *keys, *map(quoted, hidden))
-    side = packed.Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
+    side = Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
     expressions, results = _expressions(pattern, types, totals, context)
     symbols = _symbols(pattern)
     automaton = pattern.automaton
-    key_ddl = packed.key_ddl([key.type for key in node.keys])
+    keys_ddl = key_ddl([key.type for key in node.keys])
     state = {
-        "key": key_ddl,
+        "key": keys_ddl,
         "pattern": f"{pattern.text}: {automaton.symbols} {automaton.first} {automaton.follow}",
-        "arguments": packed.columns_ddl(types),
+        "arguments": columns_ddl(types),
         "values": ", ".join(results),
         "within": f"{pattern.within_ms} ms, SKIP {pattern.shown_skip}",
         "definitions": pattern.shown_definitions,
     }
     if pattern.all_rows:
-        state["rows"] = packed.columns_ddl(carried.types)
+        state["rows"] = columns_ddl(carried.types)
     idle_ms = context.idle_ms_of(node)
-    done = packed.operator(
+    done = operator(
         context,
         "matchRecognize",
         [
             side.records(0, keys, context, packs_nulls=True),
-            *packed.heartbeats(context.idle_ms_of(node), context),
+            *heartbeats(context.idle_ms_of(node), context),
         ],
         [symbols.index(symbol) for symbol in automaton.symbols],
         list(automaton.first),
@@ -147,7 +158,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         idle_ms,
         state=state,
     )
-    return _result(node, done, carried if pattern.all_rows else None, results, key_ddl, context)
+    return _result(node, done, carried if pattern.all_rows else None, results, keys_ddl, context)
 
 
 def _symbols(pattern: RowPattern) -> list[str]:
@@ -172,7 +183,7 @@ def _expressions(
     slots = _Slots(symbols)
     for value in pattern.values:
         slots.add(value, value.name in used)
-    row = [packed.columns_ddl(types), *(f"{quoted(p.name)} {spark_type(p.type)}" for p in pattern.previous)]
+    row = [columns_ddl(types), *(f"{quoted(p.name)} {spark_type(p.type)}" for p in pattern.previous)]
     groups: dict[str | None, list[tuple[PatternAggregate, str]]] = {}
     for total, text in zip(pattern.aggregates, totals, strict=True):
         groups.setdefault(total.symbol, []).append((total, text))
@@ -208,41 +219,35 @@ def _expressions(
 
 
 def _result_ddl(group: Sequence[PatternAggregate]) -> str:
-    return packed.columns_ddl({total.call.name: total.call.type for total in group})
+    return columns_ddl({total.call.name: total.call.type for total in group})
 
 
 def _result(
     node: MatchRecognize,
     done: Transformations,
-    carried: packed.Carried | None,
+    carried: Carried | None,
     results: Sequence[str],
-    key_ddl: str,
+    keys_ddl: str,
     context: Context,
 ) -> DataFrame:
     """The operator's output as the node's columns."""
     count = len(results) * (2 if node.pattern.all_rows else 1)
     parts = ", ".join(f"p{i} binary" for i in range(count))
-    hidden = (
-        carried.hidden
-        if carried is not None
-        else [*packed.passed_through(context), named("false", NULL_VALUE)]
-    )
-    names = carried.hidden_names if carried is not None else [*packed.passed_through(context), NULL_VALUE]
-    own = (
-        [named(packed.unpacked("l", packed.columns_ddl(carried.types)), "__l")] if carried is not None else []
-    )
+    hidden = carried.hidden if carried is not None else [*passed_through(context), named("false", NULL_VALUE)]
+    names = carried.hidden_names if carried is not None else [*passed_through(context), NULL_VALUE]
+    own = [named(unpacked("l", columns_ddl(carried.types)), "__l")] if carried is not None else []
     done.select(
-        named(packed.unpacked("k", key_ddl), "__k"),
-        named(packed.unpacked("r", parts), "__r"),
+        named(unpacked("k", keys_ddl), "__k"),
+        named(unpacked("r", parts), "__r"),
         *own,
         *hidden,
     )
-    unpacked = [
-        named(packed.unpacked(f"__r.p{i}", results[i % len(results)]), f"__p{i}")
+    parts_of_results = [
+        named(unpacked(f"__r.p{i}", results[i % len(results)]), f"__p{i}")
         for i in range(count)
         if results[i % len(results)]
     ]
-    done.select("__k", *(["__l"] if own else []), *unpacked, *names)
+    done.select("__k", *(["__l"] if own else []), *parts_of_results, *names)
     places = _places(node.pattern, results)
     keys = {key.name: f"__k.c{i}" for i, key in enumerate(node.keys)}
     columns = [
