@@ -19,7 +19,7 @@ from ksql_spark.entities.query_details import (
     SubTopology,
 )
 from ksql_spark.plan.explain import DrawnStep, drawn_logical, drawn_stage, execution
-from ksql_spark.plan.nodes import unplanned
+from ksql_spark.plan.trees import unplanned
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic, Volume

@@ -44,18 +44,10 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import (
-    BatchQuery,
-    FlatMap,
-    Node,
-    Project,
-    PullQuery,
-    PushQuery,
-    children,
-    keeps_places,
-    relations,
-)
+from ksql_spark.plan.nodes import FlatMap, Node, Project
 from ksql_spark.plan.planner import check_runnable, lower_transient
+from ksql_spark.plan.queries import BatchQuery, PullQuery, PushQuery
+from ksql_spark.plan.trees import children, keeps_places, relations
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery

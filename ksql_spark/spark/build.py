@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.metastore.sources import TABLE, DataSource
-from ksql_spark.plan import nodes, operations
-from ksql_spark.plan.nodes import NamedExpression, Node
+from ksql_spark.plan import nodes, operations, trees
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import Plan, Stage, internal_source
 from ksql_spark.schema import (
     EVENT_TIME,
@@ -72,7 +73,7 @@ def _frame(node: Node, context: Context) -> DataFrame:
         elif isinstance(child, nodes.Filter):
             inputs.append(tables.deleting(child, _frame(child.child, below), below))
         else:
-            inputs.extend(_frame(source, replace(below, completes=True)) for source in nodes.children(child))
+            inputs.extend(_frame(source, replace(below, completes=True)) for source in trees.children(child))
     if context.log is not None:
         topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
         context = replace(context, log=context.log.of_topic(topic))

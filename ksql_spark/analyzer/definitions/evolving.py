@@ -14,7 +14,7 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.schema_registry import SchemaRegistry
 
 #: kind -> why HISTORY is missing, or too much

@@ -11,28 +11,24 @@ from ksql_spark.analyzer.definitions.replacing import but_for_columns
 from ksql_spark.analyzer.expressions.aggregates import VARIABLE
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import (
     Aggregate,
-    AggregateCall,
     Deduplicate,
     Expire,
     Filter,
     FlatMap,
     Join,
     MatchRecognize,
-    NamedExpression,
     Node,
     Over,
-    PersistentQuery,
     Project,
     SelectKey,
     Source,
     TopN,
-    WindowSpec,
-    children,
-    relations,
-    walk,
 )
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import children, relations, walk
 
 _HINT = "WITH (EVOLVE = '{}') changes more: EXPLAIN EVOLUTION tells how."
 #: the expressions of a step that its state depends on

@@ -40,14 +40,13 @@ from ksql_spark.plan.nodes import (
     Filter,
     FlatMap,
     Node,
-    PersistentQuery,
     Project,
     SelectKey,
     Source,
-    Start,
     UnionAll,
-    children,
 )
+from ksql_spark.plan.queries import PersistentQuery, Start
+from ksql_spark.plan.trees import children
 from ksql_spark.schema import Schema
 from ksql_spark.schema_registry import SchemaRegistry
 

@@ -17,7 +17,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.with_properties import CREATE_AS, PROPERTIES
 from ksql_spark.grammar.words import CALENDAR_UNITS
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
-from ksql_spark.plan.nodes import Start, TopicOffset
+from ksql_spark.plan.queries import Start, TopicOffset
 from ksql_spark.schema import Role, Schema
 from ksql_spark.schema_registry import STRATEGIES, TOPIC_NAME
 from ksql_spark.types import BIGINT, HEADERS, STRING, TIMESTAMP

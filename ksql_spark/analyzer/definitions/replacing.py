@@ -16,13 +16,13 @@ from ksql_spark.plan.nodes import (
     MatchRecognize,
     Node,
     Over,
-    PersistentQuery,
     Project,
     SelectKey,
     Source,
     TopN,
-    walk,
 )
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import walk
 from ksql_spark.schema import Schema
 
 #: the hint for tables, which may also change beside the running version

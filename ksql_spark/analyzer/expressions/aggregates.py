@@ -17,7 +17,7 @@ from ksql_spark.analyzer.expressions.coercion import coerce
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
-from ksql_spark.plan.nodes import AggregateCall, NamedExpression, call_texts, written_out
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
 from ksql_spark.types import contains_variant
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ksql_spark.expressions import Expression
-from ksql_spark.plan.nodes import AggregateCall, BatchOver, FramedCall, Node, SortKey
+from ksql_spark.plan.clauses import AggregateCall, FramedCall, SortKey
+from ksql_spark.plan.nodes import BatchOver, Node
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME
 from ksql_spark.types import BIGINT
 

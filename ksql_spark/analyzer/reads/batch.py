@@ -57,28 +57,25 @@ from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, tran
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.clauses import GROUP, SORT, NamedExpression, SortKey
 from ksql_spark.plan.nodes import (
     ANTI,
-    GROUP,
     SEMI,
-    SORT,
     Aggregate,
     BatchJoin,
-    BatchQuery,
     Distinct,
     Filter,
     FlatMap,
     Limit,
-    NamedExpression,
     Node,
     Project,
     SetOperation,
     Sort,
-    SortKey,
     Source,
     UnionAll,
-    relations,
 )
+from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equality
 

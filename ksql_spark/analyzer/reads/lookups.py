@@ -18,18 +18,10 @@ from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, M
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import (
-    Aggregate,
-    BatchJoin,
-    Filter,
-    KeyLookup,
-    Limit,
-    NamedExpression,
-    Node,
-    Project,
-    Source,
-    children,
-)
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Aggregate, BatchJoin, Filter, Limit, Node, Project, Source
+from ksql_spark.plan.queries import KeyLookup
+from ksql_spark.plan.trees import children
 from ksql_spark.types import BYTES, STRING, is_numeric
 
 #: with more keys than this, a scan is used

@@ -21,7 +21,7 @@ from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import BatchQuery
+from ksql_spark.plan.queries import BatchQuery
 
 _Rows = TypeVar("_Rows")
 #: the names of the two versions

@@ -17,7 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal, Members
 from ksql_spark.grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 
 #: longer texts are bound each time
 MAX_CHARACTERS = 10_000

@@ -31,7 +31,8 @@ from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import BatchQuery, NamedExpression, PullQuery
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.queries import BatchQuery, PullQuery
 from ksql_spark.schema import WINDOW_BOUNDS, Column
 
 

@@ -14,7 +14,7 @@ from ksql_spark.analyzer.select.queries import bind_any, make_context
 from ksql_spark.analyzer.select.selects import Target, bind_select
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PushQuery
+from ksql_spark.plan.queries import PushQuery
 from ksql_spark.schema import Column
 
 

@@ -20,17 +20,8 @@ from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import (
-    FOREIGN_KEY,
-    REPLICATED,
-    Filter,
-    FlatMap,
-    Join,
-    NamedExpression,
-    Node,
-    Project,
-    Source,
-)
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import FOREIGN_KEY, REPLICATED, Filter, FlatMap, Join, Node, Project, Source
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
 
 

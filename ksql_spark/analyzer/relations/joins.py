@@ -17,14 +17,8 @@ from ksql_spark.analyzer.relations.time_bounds import within_of
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.plan.nodes import (
-    FOREIGN_KEY,
-    REPLICATED,
-    STREAM_STREAM,
-    STREAM_TABLE,
-    TABLE_TABLE,
-    WithinSpec,
-)
+from ksql_spark.plan.clauses import WithinSpec
+from ksql_spark.plan.nodes import FOREIGN_KEY, REPLICATED, STREAM_STREAM, STREAM_TABLE, TABLE_TABLE
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import contains_variant
 

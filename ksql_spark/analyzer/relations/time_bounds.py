@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from ksql_spark.analyzer.expressions.binding import call
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal
-from ksql_spark.plan.nodes import BatchJoin, Filter, Node, Source, WithinSpec, children
+from ksql_spark.plan.clauses import WithinSpec
+from ksql_spark.plan.nodes import BatchJoin, Filter, Node, Source
+from ksql_spark.plan.trees import children
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BIGINT
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from ksql_spark.analyzer.base.failures import Placed, invalid
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.calendars import DAY_MS, Calendar
-from ksql_spark.plan.nodes import WindowSpec
+from ksql_spark.plan.clauses import WindowSpec
 
 HOUR_MS = 3_600_000
 LONGEST_MS = 10**9 * DAY_MS

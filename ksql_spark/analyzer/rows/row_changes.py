@@ -21,7 +21,7 @@ from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 from ksql_spark.types import Decimal, SqlType, is_numeric
 
 

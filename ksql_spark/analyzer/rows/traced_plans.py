@@ -16,6 +16,7 @@ from ksql_spark.analyzer.expressions.binding import call
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform
+from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey, written_out
 from ksql_spark.plan.nodes import (
     EXCEPT,
     FOREIGN_KEY,
@@ -26,27 +27,22 @@ from ksql_spark.plan.nodes import (
     STREAM_TABLE,
     UNION,
     Aggregate,
-    AggregateCall,
     BatchJoin,
     BatchOver,
     Deduplicate,
     Filter,
     FirstWithin,
     FlatMap,
-    FramedCall,
     Join,
     MatchRecognize,
-    NamedExpression,
     Node,
     Over,
     Project,
     SelectKey,
     SetOperation,
-    SortKey,
     Source,
     TopN,
     UnionAll,
-    written_out,
 )
 from ksql_spark.schema import ROWTIME, WINDOW_BOUNDS, Column
 from ksql_spark.types import BIGINT, BOOLEAN

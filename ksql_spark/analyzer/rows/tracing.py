@@ -15,19 +15,10 @@ from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by, kept_column, place, replaced, step
 from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import (
-    Aggregate,
-    Expire,
-    Filter,
-    Node,
-    PersistentQuery,
-    Project,
-    Source,
-    UnionAll,
-    call_texts,
-    walk,
-    written_out,
-)
+from ksql_spark.plan.clauses import call_texts, written_out
+from ksql_spark.plan.nodes import Aggregate, Expire, Filter, Node, Project, Source, UnionAll
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import walk
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME
 
 

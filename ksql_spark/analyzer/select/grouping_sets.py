@@ -30,16 +30,8 @@ from ksql_spark.expressions import (
 )
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import (
-    Aggregate,
-    AggregateCall,
-    Filter,
-    FlatMap,
-    NamedExpression,
-    Node,
-    Project,
-    WindowSpec,
-)
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
+from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project
 from ksql_spark.types import BOOLEAN, INTEGER, Array, Field, Struct
 
 #: the most grouping sets of one query: each record is as many

@@ -23,16 +23,8 @@ from ksql_spark.errors import nearest
 from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in, name_text
 from ksql_spark.grammar import nodes, render
 from ksql_spark.metastore.sources import STREAM
-from ksql_spark.plan.nodes import (
-    FINAL,
-    MatchRecognize,
-    NamedExpression,
-    Node,
-    PatternAggregate,
-    Project,
-    RowPattern,
-    written_out,
-)
+from ksql_spark.plan.clauses import FINAL, NamedExpression, PatternAggregate, RowPattern, written_out
+from ksql_spark.plan.nodes import MatchRecognize, Node, Project
 from ksql_spark.plan.patterns import PatternValue, PreviousValue
 from ksql_spark.schema import RESERVED_COLUMNS, ROWTIME
 from ksql_spark.types import STRING

@@ -13,7 +13,8 @@ from ksql_spark.analyzer.select.select_items import Item
 from ksql_spark.analyzer.select.selects import BoundSelect, KeySlot
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import NamedExpression, Project
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Project
 from ksql_spark.schema import RESERVED_COLUMNS, WINDOW_BOUNDS
 
 

@@ -19,15 +19,9 @@ from ksql_spark.functions.signatures import common_type
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import (
-    NamedExpression,
-    Node,
-    Project,
-    SetOperation,
-    UnionAll,
-    operands,
-    with_operands,
-)
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Node, Project, SetOperation, UnionAll
+from ksql_spark.plan.trees import operands, with_operands
 from ksql_spark.schema import Role
 from ksql_spark.types import BIGINT, DOUBLE, Decimal, SqlType
 

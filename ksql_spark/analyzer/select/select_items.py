@@ -24,7 +24,7 @@ from ksql_spark.analyzer.expressions.binding import (
 from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes
-from ksql_spark.plan.nodes import NamedExpression
+from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
 from ksql_spark.types import Null, contains_interval, contains_variant
 

@@ -47,22 +47,20 @@ from ksql_spark.analyzer.select.window_functions import WindowFunctions
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
     Aggregate,
-    AggregateCall,
     Deduplicate,
     Filter,
     FlatMap,
-    NamedExpression,
     Node,
     Over,
     SelectKey,
     TopN,
-    WindowSpec,
-    relations,
 )
+from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
 
 

@@ -24,6 +24,7 @@ from ksql_spark.analyzer.select.select_items import bind_items
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.clauses import NamedExpression, WithinSpec
 from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
@@ -33,12 +34,10 @@ from ksql_spark.plan.nodes import (
     TABLE_TABLE,
     Filter,
     Join,
-    NamedExpression,
     Node,
     Project,
     SelectKey,
     Source,
-    WithinSpec,
 )
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BOOLEAN

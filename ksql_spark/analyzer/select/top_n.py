@@ -16,7 +16,8 @@ from ksql_spark.analyzer.select.deduplication import RANKING, bind_keys, check_p
 from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import ROW_NUMBER, SortKey
+from ksql_spark.plan.clauses import SortKey
+from ksql_spark.plan.nodes import ROW_NUMBER
 from ksql_spark.types import BIGINT, Decimal, Primitive
 
 #: the column with a row's place

@@ -21,7 +21,7 @@ from ksql_spark.analyzer.select.deduplication import bind_keys, is_rowtime
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import FramedCall
+from ksql_spark.plan.clauses import FramedCall
 from ksql_spark.types import BIGINT, INTEGER
 
 VARIABLE = "KSQL_WINDOW_"

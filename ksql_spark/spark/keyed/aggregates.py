@@ -9,12 +9,8 @@ from pyspark.sql import DataFrame
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.plan.nodes import (
-    SIGN,
-    Aggregate,
-    Filter,
-    NamedExpression,
-)
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import SIGN, Aggregate, Filter
 from ksql_spark.plan.operations import grouped, is_of_changes, waits
 from ksql_spark.schema import (
     FORWARDED_HEADERS,

@@ -8,9 +8,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import (
-    Exchange,
-)
+from ksql_spark.plan.nodes import Exchange
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,

@@ -6,11 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.plan.nodes import (
-    ForeignKeyAnswer,
-    ForeignKeyJoin,
-    ForeignKeySubscribe,
-)
+from ksql_spark.plan.nodes import ForeignKeyAnswer, ForeignKeyJoin, ForeignKeySubscribe
 from ksql_spark.schema import (
     NULL_VALUE,
     ROWPARTITION,

@@ -10,11 +10,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.lowering import lower, lower_condition
-from ksql_spark.plan.nodes import (
-    REPLICATED,
-    SEMI,
-    Join,
-)
+from ksql_spark.plan.nodes import REPLICATED, SEMI, Join
 from ksql_spark.schema import (
     NULL_KEY,
     NULL_VALUE,

@@ -16,7 +16,8 @@ from ksql_spark.expressions import columns_in
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import spark_type, string
-from ksql_spark.plan.nodes import FINAL, MatchRecognize, PatternAggregate, RowPattern
+from ksql_spark.plan.clauses import FINAL, PatternAggregate, RowPattern
+from ksql_spark.plan.nodes import MatchRecognize
 from ksql_spark.plan.patterns import PatternValue
 from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
 from ksql_spark.spark import jvm

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import Expression
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.plan.nodes import AggregateCall
+from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,

@@ -8,16 +8,8 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.functions import registry
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.plan.nodes import (
-    RANKS,
-    SIGN,
-    AggregateCall,
-    Changes,
-    Deduplicate,
-    Exchange,
-    Over,
-    TopN,
-)
+from ksql_spark.plan.clauses import AggregateCall
+from ksql_spark.plan.nodes import RANKS, SIGN, Changes, Deduplicate, Exchange, Over, TopN
 from ksql_spark.plan.operations import is_of_changes
 from ksql_spark.schema import (
     FORWARDED_HEADERS,

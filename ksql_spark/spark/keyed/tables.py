@@ -7,17 +7,9 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.plan.nodes import (
-    SIGN,
-    Changes,
-    Expire,
-    Filter,
-    KeepUnchanged,
-    SetOperation,
-    Source,
-    operands,
-)
+from ksql_spark.plan.nodes import SIGN, Changes, Expire, Filter, KeepUnchanged, SetOperation, Source
 from ksql_spark.plan.operations import postfix
+from ksql_spark.plan.trees import operands
 from ksql_spark.schema import (
     NULL_VALUE,
     PSEUDO_COLUMNS,

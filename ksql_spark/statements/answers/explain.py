@@ -18,9 +18,10 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
 from ksql_spark.masking import masked
 from ksql_spark.plan import explain as plan_text
-from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, relations
 from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery
 from ksql_spark.plan.stages import Plan
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description

@@ -28,7 +28,7 @@ from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement

@@ -15,7 +15,8 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan.explain import explain_logical
-from ksql_spark.plan.nodes import PersistentQuery, relations
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.base.context import KnownQuery, StatementContext, uses_of
 from ksql_spark.statements.definitions.evolving import (

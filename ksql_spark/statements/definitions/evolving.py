@@ -19,9 +19,10 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
-from ksql_spark.plan.nodes import PersistentQuery, relations
 from ksql_spark.plan.planner import lower
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.stages import MICROBATCH, transactional_id
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries import differences, verification
 from ksql_spark.runtime.queries.checkpoints import Offsets

@@ -20,7 +20,7 @@ from ksql_spark.functions.spec import Spec
 from ksql_spark.functions.user import CodeSource, spec_of
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import AggregateCall
+from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.services.python_functions import PythonFunctions, Source
 from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 

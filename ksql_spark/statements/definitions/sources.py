@@ -27,7 +27,7 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.lake.positions import positions_topic
 from ksql_spark.lake.tables import check_origin
 from ksql_spark.metastore.sources import STREAM, DataSource
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.queries.exactly_once import settle
 from ksql_spark.runtime.queries.managed import ManagedQuery

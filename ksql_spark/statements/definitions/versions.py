@@ -20,7 +20,8 @@ from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undr
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import STREAM, TABLE
-from ksql_spark.plan.nodes import PersistentQuery, relations
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime import versions
 from ksql_spark.runtime.versions import Dropped, Version
 from ksql_spark.statements.base.context import (

@@ -9,7 +9,8 @@ from ksql_spark.analyzer.relations.time_bounds import TimeBounds, bounds_of
 from ksql_spark.lake import archives
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import Node, relations
+from ksql_spark.plan.nodes import Node
+from ksql_spark.plan.trees import relations
 from ksql_spark.spark.sources import ArchiveRange, BatchRanges
 from ksql_spark.statements.base.context import Services
 

@@ -15,18 +15,12 @@ from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan import codec
 from ksql_spark.plan.distribution import uncertain_orders
-from ksql_spark.plan.nodes import (
-    REPLICATED,
-    STREAM_TABLE,
-    Join,
-    PersistentQuery,
-    Start,
-    TopicOffset,
-    walk,
-)
+from ksql_spark.plan.nodes import REPLICATED, STREAM_TABLE, Join
 from ksql_spark.plan.operations import unbounded_state
 from ksql_spark.plan.planner import check_runnable, lower
+from ksql_spark.plan.queries import PersistentQuery, Start, TopicOffset
 from ksql_spark.plan.stages import LoggedQuery, Plan, tables_in_state
+from ksql_spark.plan.trees import walk
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.command_log import end_of, first_offsets
 from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition

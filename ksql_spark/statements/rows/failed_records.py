@@ -15,8 +15,9 @@ from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
-from ksql_spark.plan.nodes import BatchQuery, UnionAll
+from ksql_spark.plan.nodes import UnionAll
 from ksql_spark.plan.operations import kept_state
+from ksql_spark.plan.queries import BatchQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.replay import Failed, Replayed

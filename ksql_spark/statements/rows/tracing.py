@@ -19,7 +19,7 @@ from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar.statements.describe import ExplainRow
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value

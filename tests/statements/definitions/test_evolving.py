@@ -14,7 +14,7 @@ import pytest
 from ksql_spark.engine.evolutions import AutomaticSwaps
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.plan.nodes import relations
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.cluster.placement import Slots
 from ksql_spark.runtime.queries import checkpoints, differences, runs
 from ksql_spark.runtime.queries.states import Event

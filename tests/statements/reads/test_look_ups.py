@@ -23,7 +23,7 @@ from ksql_spark.engine import query_service
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.runtime.reading.views import Views

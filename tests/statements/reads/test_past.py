@@ -13,7 +13,8 @@ from ksql_spark.analyzer.reads.past import Past
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.plan.nodes import BatchQuery, relations
+from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading import past
 from tests.statements.world import World
 

@@ -10,7 +10,7 @@ from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.reads.plan_cache import PlanCache
 from ksql_spark.config import Config
 from ksql_spark.grammar.literals import put_in, take_out
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 from tests.statements.world import World
 
 CATALOG = object()

@@ -17,7 +17,7 @@ from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.plan.nodes import keeps_places
+from ksql_spark.plan.trees import keeps_places
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.states import Event

@@ -11,7 +11,7 @@ from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression, columns_in
-from ksql_spark.plan import nodes
+from ksql_spark.plan import nodes, trees
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Found, Place, _dropped_by
@@ -259,7 +259,7 @@ def test_all_sources_must_be_readable(world: World, finding: Finding) -> None:
 
 def _check_columns(node: nodes.Node) -> None:
     """Every column that a node uses is one of its child's, or added to a frame of an input."""
-    below = {column.name for child in nodes.children(node) for column in child.schema.columns}
+    below = {column.name for child in trees.children(node) for column in child.schema.columns}
     names = [column.name for column in node.schema.columns]
     used: list[Expression] = []
     match node:
@@ -279,7 +279,7 @@ def _check_columns(node: nodes.Node) -> None:
     lost = set().union(*map(columns_in, used)) - below
     assert not {name for name in lost if not name.startswith(("__IS_READ", "__UNTIL", "__DELETES"))}
     assert len(names) == len(set(names))
-    for child in nodes.children(node):
+    for child in trees.children(node):
         _check_columns(child)
 
 
