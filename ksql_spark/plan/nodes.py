@@ -193,7 +193,6 @@ class MatchRecognize(_Stream, _Unwindowed, _OneChild):
 #: TopN.limit
 ROW_NUMBER, RANK, DENSE_RANK = "ROW_NUMBER", "RANK", "DENSE_RANK"
 
-
 #: the columns with a row's numbers in its group
 RANKS = (f"KSQL_{RANK}", f"KSQL_{DENSE_RANK}")
 
@@ -252,9 +251,7 @@ class SelectKey(_Stream, _Unwindowed, _OneChild):
 #: Join.type
 STREAM_STREAM, STREAM_TABLE = "STREAM_STREAM", "STREAM_TABLE"
 
-
 TABLE_TABLE, FOREIGN_KEY = "TABLE_TABLE", "FOREIGN_KEY"
-
 
 #: a stream with a table that every task has as a whole (beyond ksqlDB)
 REPLICATED = "REPLICATED"
@@ -536,7 +533,6 @@ class Limit(_OneChild):
 
 #: the columns of records of internal topics: key and row as bytes
 MESSAGE = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
-
 
 #: hidden column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"

@@ -14,7 +14,6 @@ from ksql_spark.schema import Column
 #: a topic, a partition of it, and an offset
 TopicOffset: TypeAlias = tuple[str, int, int]
 
-
 #: the start of a query's reading: at an end of its topics, at a time (epoch ms), at partitions' offsets,
 #: or (None) by properties
 Start: TypeAlias = Literal["earliest", "latest"] | int | tuple[TopicOffset, ...] | None

@@ -36,14 +36,11 @@ from ksql_spark.types import INTEGER, SqlType
 #: column: whether the row that replaces a retracted one in its group follows
 _IS_REPLACED = "__is_replaced"
 
-
 #: the side of such rows, REPLACED in KeyedOperator.java
 _REPLACED = 3
 
-
 #: part of a state's layout: how many aggregates it began with, if others have been appended
 FIRST = "aggregates at the beginning"
-
 
 #: end of the logger's name
 GROUP_BY = "Aggregate.GroupBy"
