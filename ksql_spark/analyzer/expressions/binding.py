@@ -18,15 +18,23 @@ from ksql_spark.analyzer.base import timestamp_text
 from ksql_spark.analyzer.base.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.base.plan_size import checked_type
 from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.expressions.coercion import coerce, constants, unify
+from ksql_spark.analyzer.expressions.calls import (
+    call,
+    compare,
+    dereference,
+    no_time,
+    typed_null,
+    with_interval,
+    with_times,
+)
+from ksql_spark.analyzer.expressions.coercion import constants, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import (
     Call,
     Case,
     Cast,
     Expression,
-    FieldRef,
     Lambda,
     Literal,
     MakeStruct,
@@ -44,13 +52,11 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     CALENDAR_INTERVAL,
-    DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
     NULL,
     STRING,
-    TIMESTAMP,
     VARIANT,
     Array,
     Field,
@@ -60,7 +66,6 @@ from ksql_spark.types import (
     SqlType,
     Struct,
     contains_interval,
-    contains_variant,
     is_numeric,
 )
 
@@ -71,18 +76,14 @@ Rule = Callable[[Any, Scope], Expression]
 INTERVAL_UNITS = frozenset(
     f"{unit}{plural}" for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for plural in ("", "S")
 )
+
 #: calls in MATCH_RECOGNIZE that look at rows of the match, or at the match
 NAVIGATION = frozenset(
     ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_PROCTIME")
 )
+
 _MOST_DAYS = 10**9
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
-#: ksqlDB's names of comparisons in messages
-_COMPARISON_NAMES = {
-    "=": "EQUAL", "<>": "NOT_EQUAL", "<": "LESS_THAN", "<=": "LESS_THAN_OR_EQUAL",
-    ">": "GREATER_THAN", ">=": "GREATER_THAN_OR_EQUAL",
-    "IS DISTINCT FROM": "IS_DISTINCT_FROM", "IS NOT DISTINCT FROM": "IS_NOT_DISTINCT_FROM",
-}  # fmt: skip
 
 
 def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
@@ -110,7 +111,7 @@ def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
     """
     bound = bind_expression(node, scope)
     if scope.ansi:
-        bound = as_condition(_typed_null(bound, BOOLEAN))
+        bound = as_condition(typed_null(bound, BOOLEAN))
     if bound.type != BOOLEAN:
         raise failure(
             "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
@@ -127,25 +128,11 @@ def bind_check(node: exp.Expr, scope: Scope) -> Expression:
     bound = bind_predicate(node, scope)
     if not scope.ansi:
         return bound
-    whole = _typed_null(bind_expression(node, scope), BOOLEAN)
+    whole = typed_null(bind_expression(node, scope), BOOLEAN)
     return call("COALESCE", (whole, Literal(True, BOOLEAN)), node)
 
 
-def _typed_null(node: Expression, type_: SqlType) -> Expression:
-    """``node``; the literal NULL gets ``type_``, or STRING if that is NULL, too."""
-    return Cast(node, STRING if isinstance(type_, Null) else type_) if isinstance(node.type, Null) else node
-
-
-def call(name: str, arguments: Sequence[Expression], node: exp.Expr | None) -> Call:
-    """A call of a scalar function or operator, with its overload chosen and its arguments coerced."""
-    literals = [e.value if isinstance(e, Literal) else None for e in arguments]
-    with placed_at(node):
-        resolved = registry.resolve(name, [e.type for e in arguments], literals)
-    coerced = tuple(coerce(e, t) for e, t in zip(arguments, resolved.parameter_types, strict=True))
-    return Call(resolved.spec.name, coerced, resolved.result_type)
-
-
-# ---- relations -------------------------------------------------------------------------------------------
+# ---- literals and columns ---------------------------------------------------------------------------------
 
 
 def _integer(node: nodes.IntegerLiteral, scope: Scope) -> Expression:
@@ -190,29 +177,12 @@ def _interval(node: nodes.Interval, scope: Scope) -> Expression:
     return Literal(months, CALENDAR_INTERVAL)
 
 
-def _with_interval(symbol: str, left: Expression, right: Expression) -> tuple[Expression, Expression]:
-    """The operands of + - *, in the order and types that these have for times and INTERVALs (§3.5)."""
-    intervals = (INTERVAL, CALENDAR_INTERVAL)
-    if symbol in "+*" and left.type in intervals and right.type not in intervals:
-        left, right = right, left
-    if symbol == "*" and right.type in intervals and left.type in (INTEGER, BIGINT):
-        return right, coerce(left, BIGINT)
-    if symbol == "-" and {left.type, right.type} == {DATE, TIMESTAMP}:
-        return coerce(left, TIMESTAMP), coerce(right, TIMESTAMP)
-    if right.type != INTERVAL:
-        return left, right
-    if left.type == BIGINT:
-        return left, Literal(right.value, BIGINT) if isinstance(right, Literal) else Cast(right, BIGINT)
-    is_days = isinstance(right, Literal) and right.value % UNIT_MS["DAYS"] == 0
-    return (left if left.type != DATE or is_days else Cast(left, TIMESTAMP)), right
-
-
 def _arithmetic(symbol: str) -> Rule:
     def rule(node: exp.Binary, scope: Scope) -> Expression:
         left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
-        left, right = _with_interval(symbol, left, right)
+        left, right = with_interval(symbol, left, right)
         if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
-            left, right = _typed_null(left, widest), _typed_null(right, widest)
+            left, right = typed_null(left, widest), typed_null(right, widest)
         if isinstance(left.type, Null) or isinstance(right.type, Null):
             raise failure(
                 "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
@@ -250,60 +220,15 @@ def _sides(left: exp.Expr, right: exp.Expr, scope: Scope) -> tuple[Expression, E
     return _timestamp(left, right, scope), _timestamp(right, left, scope)
 
 
-def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
-    """``left symbol right``, both coerced to the type in which they are compared (reference §3.3).
-
-    Raises:
-        KsqlError: COMPARISON_NULL, COMPARISON_TYPES.
-    """
-    if scope.ansi and not symbol.startswith("IS "):
-        left, right = _typed_null(left, right.type), _typed_null(right, left.type)
-    if NULL in (left.type, right.type) and not symbol.startswith("IS "):
-        raise failure(
-            "COMPARISON_NULL", node, clause=scope.clause,
-            left=_shown_operand(left), symbol=symbol, right=_shown_operand(right),
-        )  # fmt: skip
-    try:
-        return _with_times(call(symbol, (left, right), node), node)
-    except KsqlError as error:
-        if error.condition != "FUNCTION_ARGUMENTS":
-            raise
-        raise failure(
-            "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type,
-            right=scope.show(right), right_type=right.type, operator=_COMPARISON_NAMES[symbol],
-            hint=registry.NOT_COMPARED if any(contains_variant(e.type) for e in (left, right)) else None,
-        ) from None  # fmt: skip
-
-
-def _shown_operand(node: Expression) -> str:
-    return "NULL" if isinstance(node.type, Null) else str(node.type)
-
-
 def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
     """``node`` bound; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
     if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
         instant = timestamp_text.epoch_ms(bound.value)
         if instant is None:
-            raise _no_time(bound.value, "TIMESTAMP", node)
+            raise no_time(bound.value, "TIMESTAMP", node)
         return Literal(instant, BIGINT)
     return bound
-
-
-def _with_times(comparison: Call, node: exp.Expr) -> Call:
-    """``comparison``, unless a literal in it is not a date or time: no row would ever match."""
-    for argument in comparison.arguments:
-        if isinstance(argument, Cast) and isinstance(argument.operand, Literal):
-            text, kind = argument.operand.value, str(argument.type)
-            is_time = isinstance(text, str) and kind in timestamp_text.EXAMPLES
-            if is_time and not timestamp_text.is_possible(text, kind):
-                raise _no_time(text, kind, node)
-    return comparison
-
-
-def _no_time(text: str, kind: str, node: exp.Expr) -> KsqlError:
-    example = timestamp_text.EXAMPLES[kind]
-    return failure("TIMESTAMP_TEXT", node, text=text, kind=kind.lower(), example=example)
 
 
 def _is_moment(node: exp.Expr) -> bool:
@@ -318,7 +243,7 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
     bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
     if scope.ansi:
         type_ = next((e.type for e in (value, *bounds) if not isinstance(e.type, Null)), NULL)
-        value, *bounds = [_typed_null(e, type_) for e in (value, *bounds)]
+        value, *bounds = [typed_null(e, type_) for e in (value, *bounds)]
     for bound, part in zip(bounds, (low, high), strict=True):
         # for the errors, because those of <= and >= are clearer
         compare("<=", value, bound, part, scope)
@@ -332,13 +257,13 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
     type_, fitted = unify(bound, members, scope.problem)
     if scope.ansi:
-        fitted = [_typed_null(e, type_) for e in fitted]
+        fitted = [typed_null(e, type_) for e in fitted]
     if isinstance(type_, Map):
         # maps can only be compared with =
         meant = with_ansi if scope.ansi else _same
         tests: list[Expression] = [meant(call("=", (fitted[0], m), node)) for m in fitted[1:]]
         return reduce(lambda a, b: meant(call("OR", (a, b), node)), tests)
-    bound_call = _with_times(call("IN", fitted, node), node)
+    bound_call = with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
 
@@ -360,7 +285,7 @@ def _like(node: nodes.Like, scope: Scope) -> Expression:
     parts = [node.this, node.expression, *([node.escape] if node.escape is not None else [])]
     bound = [bind_expression(p, scope) for p in parts]
     if scope.ansi:
-        bound = [_typed_null(b, STRING) for b in bound]
+        bound = [typed_null(b, STRING) for b in bound]
     if any(b.type != STRING for b in bound[:2]):
         raise invalid(
             f"Error in {scope.clause} expression: Like condition must be between strings, "
@@ -454,23 +379,6 @@ def struct_fields(node: nodes.AllFields, scope: Scope) -> list[tuple[str, Expres
     return [(field.name, dereference(operand, field.name, node)) for field in operand.type.fields]
 
 
-def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
-    """``operand->field``.
-
-    Raises:
-        KsqlError: FIELD_UNKNOWN with the nearest name; INVALID_STATEMENT if ``operand`` is not a STRUCT.
-    """
-    if not isinstance(operand.type, Struct):
-        raise invalid(f"-> needs a STRUCT, got {operand} ({operand.type}).", node)
-    found = operand.type.field(field)
-    if found is None:
-        names = [f.name for f in operand.type.fields]
-        near = nearest(field, names)
-        hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
-        raise failure("FIELD_UNKNOWN", node, name=field, operand=operand, hint=hint)
-    return FieldRef(operand, field, found.type)
-
-
 # ---- constructors, CASE, CAST -------------------------------------------------------------------------
 
 
@@ -523,7 +431,7 @@ def _case(node: exp.Case, scope: Scope) -> Expression:
             continue
         condition = bind_expression(branch.this, scope)
         if scope.ansi:
-            condition = as_condition(_typed_null(condition, BOOLEAN))
+            condition = as_condition(typed_null(condition, BOOLEAN))
         if condition.type != BOOLEAN:
             raise invalid(
                 f"WHEN operand type should be boolean. Type for '{condition}' is {condition.type}.", branch

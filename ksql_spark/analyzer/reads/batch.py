@@ -20,7 +20,8 @@ from ksql_spark.analyzer.base.naming import Names, check_unique
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.serialization import check_results
 from ksql_spark.analyzer.expressions.aggregates import Aggregates, not_grouped, over_groups
-from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate, call
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
 from ksql_spark.analyzer.reads.lookups import SCAN_HINT, conjuncts, narrow
 from ksql_spark.analyzer.reads.pull_rules import (

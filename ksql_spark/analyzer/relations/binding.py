@@ -13,7 +13,8 @@ from ksql_spark.analyzer.base.naming import first_free
 from ksql_spark.analyzer.base.plan_size import PlanSize
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope, hidden_columns
 from ksql_spark.analyzer.base.settings import is_ansi
-from ksql_spark.analyzer.expressions.binding import bind_expression, call
+from ksql_spark.analyzer.expressions.binding import bind_expression
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.errors_of import errors_of
 from ksql_spark.analyzer.relations.joins import Joined, bind_join, relations_of
 from ksql_spark.expressions import ColumnRef

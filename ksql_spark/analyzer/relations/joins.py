@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import check_comparable, failure, invalid
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
-from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate, call
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.time_bounds import within_of
 from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform
 from ksql_spark.grammar import nodes

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import NamedTuple
 
-from ksql_spark.analyzer.expressions.binding import call
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal
 from ksql_spark.plan.clauses import WithinSpec
 from ksql_spark.plan.nodes import BatchJoin, Filter, Node, Source

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ksql_spark.analyzer.expressions.binding import call
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in, transform

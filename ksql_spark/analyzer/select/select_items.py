@@ -17,10 +17,10 @@ from ksql_spark.analyzer.expressions.aggregates import Aggregates
 from ksql_spark.analyzer.expressions.binding import (
     bind_arguments,
     bind_expression,
-    call,
     refuse_nested,
     struct_fields,
 )
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes

@@ -22,10 +22,7 @@ from ksql_spark.analyzer.expressions.aggregates import (
     not_grouped,
     over_groups,
 )
-from ksql_spark.analyzer.expressions.binding import (
-    bind_expression,
-    bind_predicate,
-)
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.relations.binding import Context, From, bind_from, build_from
 from ksql_spark.analyzer.relations.joins import Joined, relations_of, show
 from ksql_spark.analyzer.relations.windows import bind_window

@@ -17,7 +17,8 @@ from sqlglot import exp
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.naming import Names
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
-from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate, call, compare
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions.calls import call, compare
 from ksql_spark.analyzer.relations.binding import Context, From, source_relation
 from ksql_spark.analyzer.relations.joins import Joined, check_partitions, conjuncts, show
 from ksql_spark.analyzer.select.select_items import bind_items

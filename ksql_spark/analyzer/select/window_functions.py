@@ -14,7 +14,8 @@ from sqlglot import exp
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.expressions.aggregates import Aggregates
-from ksql_spark.analyzer.expressions.binding import bind_expression, call
+from ksql_spark.analyzer.expressions.binding import bind_expression
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import unify
 from ksql_spark.analyzer.relations.binding import From
 from ksql_spark.analyzer.select.deduplication import bind_keys, is_rowtime
