@@ -17,13 +17,15 @@ from typing import Any
 from ksql_spark import errors
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import (
+    arithmetic,
     collections,
+    comparisons,
     conditional,
+    constructors,
     datetime,
     json_text,
     lambdas,
     numeric,
-    operators,
     strings,
     table_functions,
     url,
@@ -36,7 +38,9 @@ from ksql_spark.types import NULL, Function, Null, SqlType, contains_variant
 
 #: every family's specs, in the order of the reference
 FAMILIES: tuple[tuple[Spec, ...], ...] = (
-    operators.SPECS,
+    arithmetic.SPECS,
+    comparisons.SPECS,
+    constructors.SPECS,
     numeric.SPECS,
     strings.SPECS,
     json_text.SPECS,

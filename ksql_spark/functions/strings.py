@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksql_spark.functions.operators import joined
+from ksql_spark.functions.arithmetic import joined
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import attempt, let, literal_text, string, unless_null, variable
 from ksql_spark.functions.spec import (

@@ -41,9 +41,9 @@ from ksql_spark.expressions import (
     TryCast,
 )
 from ksql_spark.functions import registry
+from ksql_spark.functions.arithmetic import MOST_YEARS
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
-from ksql_spark.functions.operators import MOST_YEARS
 from ksql_spark.functions.spec import Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.words import UNIT_MS
