@@ -20,7 +20,7 @@ from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.analyzer import Scope, bind_expression
-from ksql_spark.analyzer.scope import BoundRelation
+from ksql_spark.analyzer.base.scope import BoundRelation
 from ksql_spark.formats import SerdeSpec, bind
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower

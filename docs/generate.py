@@ -444,11 +444,11 @@ def packages() -> str:
     """The layers that import-linter checks, from top to bottom, with what each module says of itself."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    layers = next(c["layers"] for c in contracts if c["type"] == "layers" and "containers" not in c)
+    layers = next(c["layers"] for c in contracts if c.get("containers") == ["ksql_spark"])
     rows = [
         (str(number), code(module), _first_sentence(module))
         for number, layer in enumerate(layers, 1)
-        for module in (name.strip() for name in layer.split("|"))
+        for module in (f"ksql_spark.{name.strip()}" for name in layer.split("|"))
     ]
     return table(("layer", "module", "what it is for"), rows)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksql_spark.grammar.nodes import Position
 from ksql_spark.grammar.words import nearest
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 
 if TYPE_CHECKING:
     from ksql_spark.entities import Entity

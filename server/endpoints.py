@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from ksql_spark.security.authorization import Role
+from ksql_spark.authorization import Role
 
 
 @dataclass(frozen=True, slots=True)

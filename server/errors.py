@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 
 LOG = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 from ksql_spark.server.security.middleware import header_of
 
 #: the current request's id; empty if there is none

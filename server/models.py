@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import pydantic
 from fastapi import Request as HttpRequest
 
+from ksql_spark.authorization import Rights
 from ksql_spark.entities import Body as Answer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.servers import HostInfo
-from ksql_spark.security.authorization import Rights
 from ksql_spark.server.errors import RequestError
 
 if TYPE_CHECKING:

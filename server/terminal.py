@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 
 
 def say(line: str) -> None:

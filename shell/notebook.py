@@ -27,7 +27,7 @@ from ksql_spark import client, grammar
 from ksql_spark.client.database import Database
 from ksql_spark.client.protocol import ended, is_query
 from ksql_spark.shell.client import Client
-from ksql_spark.shell.output import entities
+from ksql_spark.shell.output import answers
 from ksql_spark.shell.output.chart import Chart
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.live import LiveTable, key_of
@@ -159,7 +159,7 @@ class _Answer(Shown):
 
     def __init__(self, answer: Sequence[Mapping[str, Any]]) -> None:
         out = io.StringIO()
-        entities.show([dict(one) for one in answer], Console(out, tty=False))
+        answers.show([dict(one) for one in answer], Console(out, tty=False))
         super().__init__(out.getvalue())
         self.entities = list(answer)
 

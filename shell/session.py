@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
-from ksql_spark.shell.output import entities, rows
+from ksql_spark.shell.output import answers, rows
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.resuming import Frames, Resuming
 from ksql_spark.shell.statements import Kind, StatementProblem
@@ -229,7 +229,7 @@ class Session:
             self._warned.update(warnings)
         self._add_rates(answer)
         with self.results.paging():
-            entities.show(answer, self.results)
+            answers.show(answer, self.results)
         for entity in answer:
             if query_id := (entity.get("commandStatus") or {}).get("queryId"):
                 self.on_start(str(query_id))
@@ -408,7 +408,7 @@ class Session:
     def show_variables(self) -> None:
         """SHOW VARIABLES."""
         listed = [{"name": name, "value": value} for name, value in sorted(self.variables.items())]
-        entities.show([{"@type": "variables", "variables": listed}], self.results)
+        answers.show([{"@type": "variables", "variables": listed}], self.results)
 
     def _ready(self) -> None:
         if self.before_request is not None:

@@ -29,7 +29,8 @@ from ksql_spark.plan.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, L
 from ksql_spark.schema import Column, Role
 from ksql_spark.shell.output import entities as shown
 from ksql_spark.shell.prompt import completion
-from ksql_spark.statements import HANDLERS, Immediate, show
+from ksql_spark.statements import HANDLERS, Immediate
+from ksql_spark.statements.answers import show
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,

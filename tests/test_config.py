@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.config import (
-    _PASSED_ON,
-    KAFKA_SETTINGS,
     PROPERTIES,
     Config,
     canonical,
@@ -21,6 +19,7 @@ from ksql_spark.config import (
     parse_properties,
     warning,
 )
+from ksql_spark.config.kafka_settings import KAFKA_SETTINGS, PASSED_ON
 from ksql_spark.errors import KsqlError
 
 
@@ -125,14 +124,14 @@ def _texts(tree):
 
 
 def _code():
-    """The syntax trees of all modules; of the one with the table only the class that reads."""
+    """The syntax trees of all modules; of the configuration only the class that reads."""
     for package in ("ksql_spark", "server"):
         for file in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
             tree = ast.parse(file.read_text(encoding="utf-8"))
-            if file.name == "config.py" and file.parent.name == "ksql_spark":
-                yield next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Config")
-            else:
+            if file.parent.name != "config":
                 yield tree
+            elif file.name == "values.py":
+                yield next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Config")
 
 
 def _asked_for():
@@ -453,7 +452,7 @@ def test_clients_report_their_metrics_where_that_is_asked_for():
 
 
 def test_what_is_passed_on_is_known():
-    for names in _PASSED_ON.values():
+    for names in PASSED_ON.values():
         assert names <= KAFKA_SETTINGS
 
 

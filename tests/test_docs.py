@@ -92,6 +92,13 @@ def test_examples_of_functions_are_ksql() -> None:
                 grammar.parse_expression(call)
 
 
+def test_storeys_are_the_layers_in_their_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    storeys = re.findall(r"^\| [A-Z]\w+ \| [^|]+ \| (`.*`) \|$", text, flags=re.M)
+    layers = re.findall(r"^\| \d+ \| `ksql_spark\.(\w+)` \|", text, flags=re.M)
+    assert len(storeys) == 9 and re.findall(r"`(\w+)`", " ".join(storeys)) == layers
+
+
 def test_conditions_are_sorted() -> None:
     assert list(CONDITIONS) == sorted(CONDITIONS)
 

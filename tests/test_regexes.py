@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ksql_spark.analyzer import sinks
+from ksql_spark.analyzer.definitions import sinks
 from ksql_spark.formats import number_text, protobuf_descriptor
 from ksql_spark.grammar import expressions
 from ksql_spark.regexes import InvalidRegex, Regex

@@ -4,31 +4,31 @@ The functions only read the metastore. Schemas come through a port (schema_regis
 are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
-from ksql_spark.analyzer.evolving import (
+from ksql_spark.analyzer.base.scope import Scope
+from ksql_spark.analyzer.definitions.evolving import (
     bind_evolution,
     check_evolution,
     check_written_rows,
     evolve_of,
     is_stateless,
 )
-from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
-from ksql_spark.analyzer.in_place import appended, fitted
-from ksql_spark.analyzer.inference import infer_columns, refreshed
-from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
-from ksql_spark.analyzer.joins import mirrored_withins
-from ksql_spark.analyzer.origins import bind_origin
-from ksql_spark.analyzer.past import bind_past, bind_verification
-from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
-from ksql_spark.analyzer.pull import bind_pull
-from ksql_spark.analyzer.push import bind_push
-from ksql_spark.analyzer.queries import bind_query
-from ksql_spark.analyzer.replacing import check_query_replacement
-from ksql_spark.analyzer.row_changes import BoundChange, bind_row_change
-from ksql_spark.analyzer.scope import Scope
-from ksql_spark.analyzer.sinks import bind_create_sink
-from ksql_spark.analyzer.sources import bind_alter_source, bind_create_source
-from ksql_spark.analyzer.tracing import bind_traces
-from ksql_spark.analyzer.type_nodes import bind_type
+from ksql_spark.analyzer.definitions.in_place import appended, fitted
+from ksql_spark.analyzer.definitions.inference import infer_columns, refreshed
+from ksql_spark.analyzer.definitions.origins import bind_origin
+from ksql_spark.analyzer.definitions.persistent import bind_persistent, kind_of_result
+from ksql_spark.analyzer.definitions.replacing import check_query_replacement
+from ksql_spark.analyzer.definitions.sinks import bind_create_sink
+from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions.type_nodes import bind_type
+from ksql_spark.analyzer.reads.past import bind_past, bind_verification
+from ksql_spark.analyzer.reads.pull import bind_pull
+from ksql_spark.analyzer.reads.push import bind_push
+from ksql_spark.analyzer.relations.joins import mirrored_withins
+from ksql_spark.analyzer.rows.inserts import BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
+from ksql_spark.analyzer.rows.tracing import bind_traces
+from ksql_spark.analyzer.select.queries import bind_query
 
 __all__ = [
     "BoundChange",

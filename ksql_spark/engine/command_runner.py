@@ -26,6 +26,7 @@ from ksql_spark.functions import registry
 from ksql_spark.grammar.statements.lifecycle import Terminate
 from ksql_spark.grammar.statements.sources import DropSource
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
+from ksql_spark.masking import masked
 from ksql_spark.plan import codec
 from ksql_spark.runtime.cleanup import PendingStatement
 from ksql_spark.runtime.command_log import (
@@ -37,18 +38,8 @@ from ksql_spark.runtime.command_log import (
     SkippedRecord,
     Unreadable,
 )
-from ksql_spark.security.masking import masked
-from ksql_spark.statements import (
-    Action,
-    Logged,
-    Outcome,
-    Services,
-    StatementContext,
-    StoredQuery,
-    cluster_end,
-    handle,
-    unexecuted,
-)
+from ksql_spark.statements import Action, Logged, Outcome, Services, StatementContext, StoredQuery, handle
+from ksql_spark.statements.administration import cluster_end, unexecuted
 from ksql_spark.storage import LocalFolder
 
 log = logging.getLogger(__name__)

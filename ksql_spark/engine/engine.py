@@ -7,29 +7,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
+from ksql_spark.authorization import ALL_RIGHTS, Rights, Role, check_source
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap import Bootstrap, Parts, Report
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.metrics import Figure
 from ksql_spark.engine.raw_records import raw_records
 from ksql_spark.engine.request import Request
-from ksql_spark.engine.subjects import source_schemas
+from ksql_spark.engine.source_schemas import source_schemas
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.connectors import ConnectorSettings
-from ksql_spark.entities.details import QueryDetails
 from ksql_spark.entities.graph import Graph, MetricsHistory
+from ksql_spark.entities.query_details import QueryDetails
 from ksql_spark.entities.samples import RawRecords, SourceSchemas
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.inserts import RowInserter
 from ksql_spark.runtime.reading.lookups import LookUp
 from ksql_spark.runtime.reading.results import QueryStream
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights, Role, check_source
 from ksql_spark.services import artifacts
 from ksql_spark.services.early_broker import EarlyBroker
 from ksql_spark.spark.session import SparkProcess
-from ksql_spark.statements import Services, connectors
+from ksql_spark.statements import Services
+from ksql_spark.statements.definitions import connectors
 
 
 class Engine:

@@ -12,7 +12,7 @@ from ksql_spark.runtime.queries.definition import Evolution
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
-from ksql_spark.statements.evolving import progress
+from ksql_spark.statements.definitions.evolving import progress
 
 log = logging.getLogger(__name__)
 

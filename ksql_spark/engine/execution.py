@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ksql_spark import deadline
+from ksql_spark.authorization import check_statement
 from ksql_spark.engine.command_runner import CommandRunner, Done, Overtaken
 from ksql_spark.engine.request import (
     Request,
@@ -36,17 +37,9 @@ from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.security.authorization import check_statement
-from ksql_spark.statements import (
-    Action,
-    Immediate,
-    Logged,
-    Services,
-    StatementContext,
-    cluster_end,
-    handle,
-)
-from ksql_spark.statements.listing import command_status
+from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, handle
+from ksql_spark.statements.administration import cluster_end
+from ksql_spark.statements.base.listing import command_status
 
 log = logging.getLogger(__name__)
 

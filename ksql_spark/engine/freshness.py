@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ksql_spark.engine.trouble import Grown, trouble
+from ksql_spark.engine.diagnosis import Grown, diagnose
 from ksql_spark.entities.graph import Freshness, FreshnessStage, Graph, GraphNode, QueryFigures
 
 #: a stage that adds less than this is not worth a name, seconds
@@ -20,22 +20,22 @@ def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) ->
     Args:
         graph: of now.
         node_id: of the stream or table.
-        grown: see trouble().
+        grown: see diagnose().
         view_lag: how many records its view has not read yet; None: it has no view.
     """
     nodes = {node.id: node for node in graph.nodes}
     before = _before(graph)
     order = [nodes[id_] for id_ in _upstream(node_id, before) if nodes[id_].kind in ("QUERY", "CONNECTOR")]
-    troubles = {node.id: found for node in order if (found := trouble(node, grown)) is not None}
+    problems = {node.id: problem for node in order if (problem := diagnose(node, grown)) is not None}
     stages = [
-        _stage(node, _latency_before(node.id, nodes, before), troubles.get(node.id, (None, None))[1])
+        _stage(node, _latency_before(node.id, nodes, before), problems.get(node.id, (None, None))[1])
         for node in order
     ]
     name = nodes[node_id].name
     if view_lag is not None:
         stages.append(_view(name, view_lag))
-    if troubles:
-        id_, (_, reason) = max(troubles.items(), key=lambda one: one[1][0])
+    if problems:
+        id_, (_, reason) = max(problems.items(), key=lambda one: one[1][0])
         culprit = nodes[id_].name
         return Freshness(name=name, stages=tuple(stages), culprit=culprit, verdict=f"{culprit}: {reason}")
     slowest = max(stages, key=lambda stage: stage.delay_seconds or 0.0, default=None)

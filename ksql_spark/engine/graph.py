@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ksql_spark.engine.details import details
+from ksql_spark.authorization import Kind, Rights
+from ksql_spark.engine.diagnosis import BEHIND_S, Grown, diagnose
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.history import History
 from ksql_spark.engine.metrics import behind
-from ksql_spark.engine.trouble import BEHIND_S, Grown, trouble
-from ksql_spark.entities.details import QueryDetails
+from ksql_spark.engine.query_details import query_details
 from ksql_spark.entities.graph import (
     Culprit,
     Freshness,
@@ -23,15 +23,15 @@ from ksql_spark.entities.graph import (
     GraphNode,
     MetricsHistory,
 )
+from ksql_spark.entities.query_details import QueryDetails
 from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.kafka_connect import ConnectCluster
+from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.security.authorization import Kind, Rights
-from ksql_spark.security.masking import masked
 from ksql_spark.statements import Services
-from ksql_spark.statements.context import uses_of
-from ksql_spark.statements.listing import running_queries
+from ksql_spark.statements.base.context import uses_of
+from ksql_spark.statements.base.listing import running_queries
 
 #: how often Connect is asked, at most, seconds
 CONNECT_EVERY_S = 10.0
@@ -124,7 +124,7 @@ class Graphs:
         query = seen.get(query_id.upper())
         if query is None:
             raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, seen))
-        return details(query, self._services.queries.traffic().get(query.id))
+        return query_details(query, self._services.queries.traffic().get(query.id))
 
     def _seen(self, rights: Rights) -> list[ManagedQuery]:
         return [
@@ -260,7 +260,7 @@ def culprits(nodes: Mapping[str, GraphNode], edges: Iterable[GraphEdge], grown: 
     part = _parts(nodes, edges)
     worst: dict[str, tuple[tuple[int, float], Culprit]] = {}
     for node in nodes.values():
-        if node.kind == "QUERY" and (found := trouble(node, grown)) is not None:
+        if node.kind == "QUERY" and (found := diagnose(node, grown)) is not None:
             rank, reason = found
             here = worst.get(part[node.id])
             if here is None or rank > here[0]:

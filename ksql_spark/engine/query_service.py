@@ -14,8 +14,16 @@ from functools import partial
 from typing import Any
 
 from ksql_spark import analyzer, config, consistency
-from ksql_spark.analyzer.failures import within_statement
-from ksql_spark.analyzer.plan_cache import PlanCache, is_cacheable
+from ksql_spark.analyzer.base.failures import within_statement
+from ksql_spark.analyzer.reads.plan_cache import PlanCache, is_cacheable
+from ksql_spark.authorization import (
+    ALL_RIGHTS,
+    Rights,
+    Role,
+    check_role,
+    check_source,
+    check_statement,
+)
 from ksql_spark.config import Config
 from ksql_spark.engine.request import (
     Request,
@@ -36,18 +44,10 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import (
-    BatchQuery,
-    FlatMap,
-    Node,
-    Project,
-    PullQuery,
-    PushQuery,
-    children,
-    keeps_places,
-    relations,
-)
+from ksql_spark.plan.nodes import FlatMap, Node, Project
 from ksql_spark.plan.planner import check_runnable, lower_transient
+from ksql_spark.plan.queries import BatchQuery, PullQuery, PushQuery
+from ksql_spark.plan.trees import children, keeps_places, relations
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -62,18 +62,11 @@ from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View
-from ksql_spark.security.authorization import (
-    ALL_RIGHTS,
-    Rights,
-    Role,
-    check_role,
-    check_source,
-    check_statement,
-)
 from ksql_spark.spark import jvm
-from ksql_spark.statements import Services, StatementContext, failed_records
-from ksql_spark.statements.batch_ranges import batch_ranges
-from ksql_spark.statements.query_start import start_offsets
+from ksql_spark.statements import Services, StatementContext
+from ksql_spark.statements.queries.batch_ranges import batch_ranges
+from ksql_spark.statements.queries.query_start import start_offsets
+from ksql_spark.statements.rows import failed_records
 from ksql_spark.topic_patterns import pattern_of
 
 #: how long a pull query waits for its view to catch up, seconds

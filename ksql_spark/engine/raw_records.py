@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 
+from ksql_spark.authorization import Rights, check_topic
 from ksql_spark.entities.samples import RawBytes, RawHeader, RawRecord, RawRecords
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record, read_at
-from ksql_spark.security.authorization import Rights, check_topic
 from ksql_spark.statements import Services
 
 #: how many bytes of a key, a value or a header are shown

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ksql_spark import config, deadline, grammar
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.consistency import Known
 from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
@@ -17,7 +18,6 @@ from ksql_spark.grammar.literals import ParameterMismatch, with_parameters
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.statements import Services, StatementContext
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Self, TypeVar
 import pydantic
 from pydantic.alias_generators import to_camel
 
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 
 T = TypeVar("T")
 

@@ -17,13 +17,17 @@ from typing import Any
 from ksql_spark import errors
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import (
+    arithmetic,
     collections,
+    comparisons,
     conditional,
+    constructors,
     datetime,
+    encodings,
     json_text,
     lambdas,
+    masks,
     numeric,
-    operators,
     strings,
     table_functions,
     url,
@@ -36,9 +40,13 @@ from ksql_spark.types import NULL, Function, Null, SqlType, contains_variant
 
 #: every family's specs, in the order of the reference
 FAMILIES: tuple[tuple[Spec, ...], ...] = (
-    operators.SPECS,
+    arithmetic.SPECS,
+    comparisons.SPECS,
+    constructors.SPECS,
     numeric.SPECS,
     strings.SPECS,
+    encodings.SPECS,
+    masks.SPECS,
     json_text.SPECS,
     collections.SPECS,
     lambdas.SPECS,

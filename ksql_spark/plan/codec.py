@@ -30,13 +30,13 @@ from ksql_spark import expressions, schema, types
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import spec
 from ksql_spark.metastore import calendars, sources
-from ksql_spark.plan import nodes, patterns, stages
+from ksql_spark.plan import clauses, nodes, patterns, queries, stages
 
 #: version of the format; documents of a later version cannot be read
 VERSION = 2
 
 _MODULES: tuple[ModuleType, ...] = (
-    types, schema, expressions, calendars, sources, spec, patterns, nodes, stages,
+    types, schema, expressions, calendars, sources, spec, patterns, clauses, nodes, queries, stages,
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan import operations
+from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
     REPLICATED,
     STREAM_STREAM,
@@ -32,7 +33,6 @@ from ksql_spark.plan.nodes import (
     Join,
     KeepUnchanged,
     MatchRecognize,
-    NamedExpression,
     Node,
     Over,
     Project,

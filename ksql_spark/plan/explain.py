@@ -8,9 +8,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ksql_spark.expressions import name_text
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan import nodes, operations
+from ksql_spark.plan import nodes, operations, trees
+from ksql_spark.plan.clauses import GROUP, SORT, call_texts, written_out
 from ksql_spark.plan.distribution import tasks_text
-from ksql_spark.plan.nodes import GROUP, MESSAGE, SORT, Exchange, Node, call_texts, written_out
+from ksql_spark.plan.nodes import MESSAGE, Exchange, Node
+from ksql_spark.plan.queries import BatchQuery, KeyLookup, PullQuery
 from ksql_spark.plan.stages import EXACTLY_ONCE, REALTIME, Plan, Stage
 from ksql_spark.plan.text import (
     aggregates_text,
@@ -36,7 +38,7 @@ _READ_COMMITTED = "readers with isolation.level = read_committed see each result
 
 def explain(plan: Plan) -> str:
     """A plan as text: what was bound as the logical plan, then its stages as the physical plan."""
-    bound = explain_logical(nodes.unplanned(plan.root))
+    bound = explain_logical(trees.unplanned(plan.root))
     return f"Logical plan\n{bound}\n\nPhysical plan\n{explain_plan(plan)}"
 
 
@@ -51,7 +53,7 @@ def explain_logical(root: Node) -> str:
 def _logical_lines(node: Node, depth: int) -> Iterator[str]:
     details = _described(_logical_details(node))
     yield f"{'  ' * depth}{_spaced(type(node).__name__)}{details}"
-    for child in nodes.children(node):
+    for child in trees.children(node):
         yield from _logical_lines(child, depth + 1)
 
 
@@ -319,7 +321,7 @@ def _order(stage: Stage) -> str | None:
 # ---- pull queries -------------------------------------------------------------------------------------
 
 
-def explain_pull(query: nodes.PullQuery) -> str:
+def explain_pull(query: PullQuery) -> str:
     """Describe what a pull query reads, and whether it looks up rows or scans them."""
     details = [
         ("Where", None if query.predicate is None else written_out(query.predicate, {})),
@@ -330,16 +332,16 @@ def explain_pull(query: nodes.PullQuery) -> str:
     return f"{_read(query.source, query.lookups)}{_described(details)}"
 
 
-def explain_batch(query: nodes.BatchQuery) -> str:
+def explain_batch(query: BatchQuery) -> str:
     """The logical plan of a pull query that Spark runs, and how each source is read."""
-    relations = nodes.relations(query.root)
+    relations = trees.relations(query.root)
     read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
     plan = explain_logical(query.root)
     return f"Logical plan\n{plan}\n\nRead\n{lines}\nExecution: one Spark batch query over these rows."
 
 
-def _read(source: DataSource, lookups: tuple[nodes.KeyLookup, ...] | None) -> str:
+def _read(source: DataSource, lookups: tuple[KeyLookup, ...] | None) -> str:
     name = name_text(source.name)
     if not source.is_table:
         read = f"Scan of stream {name}, from its first record to its last one now"
@@ -378,7 +380,7 @@ def drawn_logical(root: Node) -> list[DrawnStep]:
     drawn: list[DrawnStep] = []
 
     def add(node: Node) -> str:
-        inputs = tuple([add(child) for child in nodes.children(node)])
+        inputs = tuple([add(child) for child in trees.children(node)])
         drawn.append(
             DrawnStep(str(len(drawn)), _spaced(type(node).__name__), _shown(_logical_details(node)), inputs)
         )

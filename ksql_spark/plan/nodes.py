@@ -13,178 +13,29 @@ A BatchQuery consists of the same nodes over a complete input: without hidden co
 pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver,
 FirstWithin, Distinct, Sort and Limit.
 
-The planner puts in exchanges and parts of foreign-key joins; no binder makes any, and ``unplanned`` takes
-them out.
+The planner puts in exchanges and parts of foreign-key joins; no binder makes any, and
+``trees.unplanned`` takes them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from ksql_spark import expressions
-from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, transform
-from ksql_spark.functions import registry
-from ksql_spark.metastore.calendars import Calendar
+from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
-from ksql_spark.plan.patterns import Automaton, PatternValue, PreviousValue
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, WINDOW_BOUNDS, Column, Role, Schema
-from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER, SqlType
-
-#: prefixes of columns that only exist within a batch query's plan: groups, and sort keys
-GROUP, SORT = "KSQL_GROUP_", "KSQL_SORT_"
-
-
-@dataclass(frozen=True)
-class NamedExpression:
-    """An expression and the name of its column."""
-
-    name: str
-    expression: Expression
-
-    def __str__(self) -> str:
-        return f"{self.expression} AS {self.name}"
-
-
-@dataclass(frozen=True)
-class AggregateCall:
-    """One aggregate of an Aggregate node, under the name of its result column.
-
-    ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
-    ``condition``: FILTER, the rows that it takes; None: all. ``is_appended``: it came while the query ran, so
-    state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result depends on
-    the order in which the rows of a group come (functions.spec).
-    """
-
-    name: str
-    function: str
-    arguments: tuple[Expression, ...]
-    type: SqlType
-    distinct: bool = False
-    condition: Expression | None = None
-    is_appended: bool = False
-    by_arrival: bool = False
-
-    @property
-    def call(self) -> str:
-        """The call as KSQL text."""
-        inner = ", ".join(map(str, self.arguments)) or "*"
-        only = "" if self.condition is None else f" FILTER (WHERE {written_out(self.condition, {})})"
-        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){only}"
-
-    @property
-    def inputs(self) -> tuple[Expression, ...]:
-        """The expressions over the child that it needs."""
-        return self.arguments if self.condition is None else (*self.arguments, self.condition)
-
-    def __str__(self) -> str:
-        return f"{self.call} AS {self.name}"
-
-
-@dataclass(frozen=True)
-class FramedCall:
-    """An aggregate over the last rows of a row's group, the row itself included, or over one after it.
-
-    Args:
-        call: the aggregate.
-        first: how many rows before the current one the frame begins; None: with the group's first row;
-            negative: so many after it.
-        last: how many rows before the current one it ends; negative: so many after it, as ``first`` then is.
-        range_ms: RANGE: how much older the rows may be; the other two do not matter then.
-    """
-
-    call: AggregateCall
-    first: int | None
-    last: int
-    range_ms: int | None = None
-
-    def __str__(self) -> str:
-        if self.range_ms is not None:
-            return f"{self.call.call} RANGE {self.range_ms} MILLISECONDS PRECEDING AS {self.call.name}"
-        begin = "UNBOUNDED PRECEDING" if self.first is None else _bound(self.first, "0 PRECEDING")
-        end = _bound(self.last, "CURRENT ROW")
-        return f"{self.call.call} ROWS BETWEEN {begin} AND {end} AS {self.call.name}"
-
-
-def _bound(rows: int, current: str) -> str:
-    return current if rows == 0 else f"{rows} PRECEDING" if rows > 0 else f"{-rows} FOLLOWING"
-
-
-@dataclass(frozen=True)
-class _WrittenOut(ColumnRef):
-    """The reference to an internal column, shown as the expression whose values it has."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-def written_out(expression: Expression, texts: Mapping[str, str]) -> Expression:
-    """``expression`` to be shown to users: a reference to a column in ``texts`` as the text (see call_texts),
-    and no conversion that happens without a CAST."""
-
-    def shown(part: Expression) -> Expression | None:
-        match part:
-            case ColumnRef() if part.name in texts:
-                return _WrittenOut(part.name, part.type, texts[part.name])
-            case Call():
-                plain = _without_casts(part)
-                return replace(plain, arguments=tuple(transform(a, shown) for a in plain.arguments))
-        return None
-
-    return transform(expression, shown)
-
-
-def _without_casts(call: Call) -> Call:
-    """``call`` without the conversions of its arguments that are implicit: it would get them again."""
-    casts = [a for a in call.arguments if isinstance(a, Cast)]
-    for dropped in (casts, [cast for cast in casts if isinstance(cast.operand, expressions.Literal)]):
-        arguments = tuple(a.operand if isinstance(a, Cast) and a in dropped else a for a in call.arguments)
-        literals = [a.value if isinstance(a, expressions.Literal) else None for a in arguments]
-        try:
-            found = registry.resolve(call.function, [a.type for a in arguments], literals)
-        except KsqlError:
-            continue
-        types = [a.type for a in call.arguments]
-        if dropped and found.result_type == call.type and list(found.parameter_types) == types:
-            return replace(call, arguments=arguments)
-    return call
-
-
-def call_texts(calls: Iterable[AggregateCall]) -> dict[str, str]:
-    """The columns of aggregates, each with its call."""
-    return {call.name: call.call for call in calls}
-
-
-@dataclass(frozen=True)
-class WindowSpec:
-    """WINDOW clause (reference §2.6), all in ms: ``size_ms`` is the inactivity gap for SESSION.
-
-    ``retention_ms`` and ``grace_ms`` are the effective values, defaults included. ``calendar`` is set for
-    TUMBLING windows that do not begin at multiples of their size, which then is that of the longest, and for
-    CUMULATIVE ones, which grow by ``advance_ms``, or up to the bounds of ``step``.
-    """
-
-    kind: str
-    size_ms: int
-    advance_ms: int | None
-    retention_ms: int
-    grace_ms: int
-    calendar: Calendar | None = None
-    step: Calendar | None = None
-
-    @property
-    def windowing(self) -> Windowing:
-        """The window in the result's keys."""
-        if self.kind in ("CUMULATIVE", "SESSION"):
-            return Windowing(self.kind)
-        if self.calendar is not None:
-            return Windowing(self.kind, calendar=self.calendar)
-        return Windowing(self.kind, self.size_ms)
+from ksql_spark.plan.clauses import (
+    AggregateCall,
+    FramedCall,
+    NamedExpression,
+    RowPattern,
+    SortKey,
+    WindowSpec,
+    WithinSpec,
+)
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Role, Schema
+from ksql_spark.types import BIGINT, BOOLEAN, BYTES, INTEGER
 
 
 @dataclass(frozen=True)
@@ -319,77 +170,6 @@ class Over(_Stream, _OneChild):
         return Schema((*self.child.schema.columns, *added))
 
 
-#: ending of the columns of a match's values that are those of all its rows, not of the rows so far
-FINAL = "_FINAL"
-
-
-@dataclass(frozen=True)
-class PatternAggregate:
-    """An aggregate over the rows of a match that were mapped to ``symbol`` so far; None: over all of them."""
-
-    symbol: str | None
-    call: AggregateCall
-    text: str
-
-
-@dataclass(frozen=True)
-class RowPattern:
-    """The row pattern of MATCH_RECOGNIZE, and the columns that it needs (reference §6.17).
-
-    Args:
-        text: PATTERN as KSQL.
-        automaton: of the pattern.
-        row: what conditions and values need of each row, over the child of the node.
-        previous: further such columns, of rows before it.
-        values, aggregates: what conditions and measures need of the rows so far.
-        definitions: the condition of each symbol that has one, over all of these columns.
-        within_ms: how far apart in time the rows of a match may be.
-        skip: where the next match may begin: PAST LAST ROW, TO NEXT ROW, TO FIRST or TO LAST.
-        skip_to: the symbol of the last two.
-        all_rows: whether each row of a match is a row of the result, with its columns.
-        has_finals: whether there are columns for FINAL, see FINAL.
-    """
-
-    text: str
-    automaton: Automaton
-    row: tuple[NamedExpression, ...]
-    previous: tuple[PreviousValue, ...]
-    values: tuple[PatternValue, ...]
-    aggregates: tuple[PatternAggregate, ...]
-    definitions: tuple[NamedExpression, ...]
-    within_ms: int
-    skip: str
-    skip_to: str | None
-    all_rows: bool
-    has_finals: bool
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns from which measures are computed."""
-        own = [Column(v.name, v.type) for v in self.values]
-        own += (Column(a.call.name, a.call.type) for a in self.aggregates)
-        return (*own, *(Column(c.name + FINAL, c.type) for c in own if self.has_finals))
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """The internal columns, as users write them."""
-        values = [(v.name, v.text) for v in self.values]
-        values += [(a.call.name, a.text) for a in self.aggregates]
-        finals = {name + FINAL: f"FINAL {text}" for name, text in values}
-        rows = {r.name: str(r.expression) for r in self.row} | {p.name: p.text for p in self.previous}
-        return rows | dict(values) | finals
-
-    @property
-    def shown_definitions(self) -> str:
-        """DEFINE."""
-        return ", ".join(f"{d.name} AS {written_out(d.expression, self.texts)}" for d in self.definitions)
-
-    @property
-    def shown_skip(self) -> str:
-        """The text after AFTER MATCH SKIP."""
-        return self.skip if self.skip_to is None else f"{self.skip} {self.skip_to}"
-
-
 @dataclass(frozen=True)
 class MatchRecognize(_Stream, _Unwindowed, _OneChild):
     """MATCH_RECOGNIZE without its MEASURES (reference §6.17; beyond ksqlDB): the matches of each key's rows.
@@ -412,6 +192,7 @@ class MatchRecognize(_Stream, _Unwindowed, _OneChild):
 
 #: TopN.limit
 ROW_NUMBER, RANK, DENSE_RANK = "ROW_NUMBER", "RANK", "DENSE_RANK"
+
 #: the columns with a row's numbers in its group
 RANKS = (f"KSQL_{RANK}", f"KSQL_{DENSE_RANK}")
 
@@ -467,21 +248,11 @@ class SelectKey(_Stream, _Unwindowed, _OneChild):
         return Schema((*keys, *values, *old))
 
 
-@dataclass(frozen=True)
-class WithinSpec:
-    """WITHIN (before, after) GRACE PERIOD grace, in ms, relative to the left record in every kind of join.
-
-    ``grace_ms`` None: not given (reference §6.5).
-    """
-
-    before_ms: int
-    after_ms: int
-    grace_ms: int | None
-
-
 #: Join.type
 STREAM_STREAM, STREAM_TABLE = "STREAM_STREAM", "STREAM_TABLE"
+
 TABLE_TABLE, FOREIGN_KEY = "TABLE_TABLE", "FOREIGN_KEY"
+
 #: a stream with a table that every task has as a whole (beyond ksqlDB)
 REPLICATED = "REPLICATED"
 
@@ -653,21 +424,6 @@ class SetOperation(_Table, _Unwindowed):
         return Schema(tuple(Column(c.name, c.type, Role.KEY) for c in self.left.schema.columns))
 
 
-def operands(node: Node) -> tuple[Node, ...]:
-    """The relations that set operations on top of each other combine, left to right; else ``node``."""
-    if isinstance(node, SetOperation):
-        return (*operands(node.left), *operands(node.right))
-    return (node,)
-
-
-def with_operands(node: Node, relations: Iterator[Node]) -> Node:
-    """``node`` over other relations than ``operands``, which are as many."""
-    if isinstance(node, SetOperation):
-        left = with_operands(node.left, relations)
-        return SetOperation(left, with_operands(node.right, relations), node.operator)
-    return next(relations)
-
-
 #: BatchJoin.join: the left rows with a partner, and those without
 SEMI, ANTI = "SEMI", "ANTI"
 
@@ -754,18 +510,6 @@ class FirstWithin(_Unwindowed, _OneChild):
 
 
 @dataclass(frozen=True)
-class SortKey:
-    """One expression of ORDER BY."""
-
-    expression: Expression
-    descending: bool = False
-    nulls_first: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.expression}{' DESC' if self.descending else ''}{' NULLS FIRST' * self.nulls_first}"
-
-
-@dataclass(frozen=True)
 class Sort(_OneChild):
     """ORDER BY; right below an Aggregate, the rows' order of arrival."""
 
@@ -789,6 +533,7 @@ class Limit(_OneChild):
 
 #: the columns of records of internal topics: key and row as bytes
 MESSAGE = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
+
 #: hidden column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"
 
@@ -945,173 +690,3 @@ Node: TypeAlias = (
     | ForeignKeyAnswer
     | ForeignKeyJoin
 )
-
-
-def children(node: Node) -> tuple[Node, ...]:
-    """The relations that ``node`` reads, left to right."""
-    match node:
-        case Source():
-            return ()
-        case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
-            return (node.left, node.right)
-        case UnionAll(inner):
-            return inner
-    return (node.child,)
-
-
-def with_children(node: Node, new: Sequence[Node]) -> Node:
-    """``node`` over other relations than ``children``, which are as many."""
-    match node:
-        case Source():
-            return node
-        case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
-            return replace(node, left=new[0], right=new[1])
-        case UnionAll():
-            return UnionAll(tuple(new))
-        case ForeignKeyJoin():
-            assert isinstance(new[0], Exchange)
-            return replace(node, child=new[0])
-    return replace(node, child=new[0])
-
-
-def unplanned(node: Node) -> Node:
-    """Return the bound tree from which the planner made this one."""
-    if isinstance(node, Exchange | Changes | KeepUnchanged):
-        return unplanned(node.child)
-    bound = node.bound if isinstance(node, ForeignKeyJoin) else node
-    return with_children(bound, [unplanned(child) for child in children(bound)])
-
-
-def walk(node: Node) -> Iterator[Node]:
-    """``node`` and all nodes below it, from the top, left to right."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
-
-
-def relations(node: Node) -> tuple[Source, ...]:
-    """The sources below ``node``, left to right."""
-    if isinstance(node, Source):
-        return (node,)
-    return tuple(relation for child in children(node) for relation in relations(child))
-
-
-def keeps_places(node: Node) -> bool:
-    """Whether each row comes from one record of one stream, and still has its position.
-
-    These are its hidden columns ROWPARTITION and ROWOFFSET: no column of the query's own has their names.
-    """
-    match node:
-        case Source(source):
-            names = {column.name for column in source.schema.columns}
-            is_one = node.kind == STREAM and source.topic_pattern is None
-            return is_one and not node.prefixed and not _PLACE & names
-        case Filter(child, _):
-            return keeps_places(child)
-        case FlatMap(child, functions):
-            return _replaces_no_place(functions) and keeps_places(child)
-        case SelectKey(child, keys):
-            return _replaces_no_place(keys) and keeps_places(child)
-        case Project(child, keys, values):
-            return _replaces_no_place((*keys, *values)) and keeps_places(child)
-    return False
-
-
-_PLACE = frozenset((ROWPARTITION, ROWOFFSET))
-
-
-def _replaces_no_place(items: Iterable[NamedExpression]) -> bool:
-    own = [item for item in items if item.name in _PLACE]
-    return all(isinstance(item.expression, ColumnRef) and item.expression.name == item.name for item in own)
-
-
-#: a topic, a partition of it, and an offset
-TopicOffset: TypeAlias = tuple[str, int, int]
-#: the start of a query's reading: at an end of its topics, at a time (epoch ms), at partitions' offsets,
-#: or (None) by properties
-Start: TypeAlias = Literal["earliest", "latest"] | int | tuple[TopicOffset, ...] | None
-
-
-@dataclass(frozen=True)
-class PersistentQuery:
-    """CREATE … AS SELECT or INSERT INTO … SELECT: ``root`` written to ``sink``'s topic.
-
-    Args:
-        root: a Project, UnionAll or SetOperation; its columns match the sink's by position.
-        sink: the stream or table that is written; for CREATE … AS not in the metastore yet.
-        creates_sink: False for INSERT INTO.
-        query_id: the QUERY_ID property, else None.
-        by_event_time: ORDER = 'event-time'.
-        start: the START property.
-    """
-
-    root: Node
-    sink: DataSource
-    creates_sink: bool
-    query_id: str | None = None
-    start: Start = None
-    by_event_time: bool = False
-
-
-@dataclass(frozen=True)
-class PushQuery:
-    """SELECT … EMIT; ``output``: the result columns in SELECT order, with their names in ``root``'s relation.
-
-    ``output`` may name hidden columns too (ROWTIME, WINDOWSTART …).
-    """
-
-    root: Node
-    output: tuple[Column, ...]
-    limit: int | None
-
-
-@dataclass(frozen=True)
-class KeyLookup:
-    """One key to look up: an expression (constant) per key column, in schema order."""
-
-    values: tuple[Expression, ...]
-
-
-@dataclass(frozen=True)
-class PullQuery:
-    """SELECT without EMIT over single rows of one materialized table or stream (reference §2.5).
-
-    Args:
-        source: the table or stream.
-        lookups: the keys to look up; None: a scan.
-        predicate: the whole WHERE over the source's columns and pseudo columns; None: all rows. (Lookups only
-            narrow what is read.)
-        items: result columns in SELECT order over the source's columns, ROWTIME, WINDOWSTART, WINDOWEND.
-        key_names: which of the result columns are flagged KEY.
-        limit: LIMIT, None: all.
-        offset: OFFSET (beyond ksqlDB).
-    """
-
-    source: DataSource
-    lookups: tuple[KeyLookup, ...] | None
-    predicate: Expression | None
-    items: tuple[NamedExpression, ...]
-    key_names: frozenset[str]
-    limit: int | None = None
-    offset: int | None = None
-
-    @property
-    def selected(self) -> Node:
-        """The rows of the source for which WHERE is true."""
-        rows = Source(self.source, self.source.name)
-        return rows if self.predicate is None else Filter(rows, self.predicate)
-
-
-@dataclass(frozen=True)
-class BatchQuery:
-    """SELECT without EMIT that needs all its rows at once: sorted, grouped, joined … (beyond ksqlDB).
-
-    Args:
-        root: its columns are the result's, in SELECT order.
-        lookups: for each of ``relations(root)`` the keys that result rows can come from; None: any.
-        key_names: which of the result columns are flagged KEY.
-    """
-
-    root: Node
-    lookups: tuple[tuple[KeyLookup, ...] | None, ...]
-    key_names: frozenset[str] = frozenset()

@@ -11,6 +11,7 @@ from itertools import count
 
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.sources import TABLE
+from ksql_spark.plan.clauses import RowPattern
 from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
@@ -35,16 +36,14 @@ from ksql_spark.plan.nodes import (
     Node,
     Over,
     Project,
-    RowPattern,
     SelectKey,
     SetOperation,
     Source,
     TopN,
     UnionAll,
-    children,
-    operands,
 )
 from ksql_spark.plan.text import span_text
+from ksql_spark.plan.trees import children, operands
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 
 

@@ -15,7 +15,7 @@ from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.metastore.serdes import check_registry, leaves_out_columns, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
-from ksql_spark.plan import nodes, operations
+from ksql_spark.plan import nodes, operations, trees
 from ksql_spark.plan.nodes import Exchange, Node
 from ksql_spark.plan.stages import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, transactional_id
 from ksql_spark.schema import WINDOW_BOUNDS, Column, Schema
@@ -83,7 +83,7 @@ def _lower(
         mode,
         reason,
         record_spec(sink),
-        tuple(record_spec(relation.source) for relation in nodes.relations(root)),
+        tuple(record_spec(relation.source) for relation in trees.relations(root)),
         idle_ms=int(config.get(IDLE_TIMEOUT) or 0),
         is_lossy=bool(config.get(LOSSY_JUMPS)),
         by_event_time=by_event_time,
@@ -125,7 +125,7 @@ def lower_transient(
 
     The sink's value columns are a deletion flag and then C0, C1 … in the order of ``output``. Its topic ends
     with its client, so it needs no transactions, whatever ``processing.guarantee`` says. With ``has_places``
-    each record says which record it was made of (plan.nodes.keeps_places is true for ``root``).
+    each record says which record it was made of (plan.trees.keeps_places is true for ``root``).
     For ``config``, ``query_id`` and errors see ``lower``.
     """
     columns = [Column("TOMBSTONE", BOOLEAN), *(Column(f"C{i}", c.type) for i, c in enumerate(output))]
@@ -166,7 +166,7 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
 
 def _has_constraints(node: nodes.KeepUnchanged) -> bool:
     """Whether rows must meet conditions once they are complete."""
-    return any(relation.source.constraints for relation in nodes.relations(node))
+    return any(relation.source.constraints for relation in trees.relations(node))
 
 
 class _Planner:
@@ -203,8 +203,8 @@ class _Planner:
             case nodes.UnionAll(inner):
                 return nodes.UnionAll(tuple(map(self._stateless, inner)))
             case nodes.SetOperation():
-                inputs = [self._stateless(operand, ()) for operand in nodes.operands(node)]
-                return nodes.with_operands(node, iter(inputs))
+                inputs = [self._stateless(operand, ()) for operand in trees.operands(node)]
+                return trees.with_operands(node, iter(inputs))
             case nodes.Join(type=nodes.FOREIGN_KEY):
                 return self._foreign_key_join(node)
             case nodes.Join():
@@ -233,7 +233,7 @@ class _Planner:
         if node.kind == TABLE or key is None:
             key = tuple(ColumnRef(c.name, c.type) for c in inner.schema.key)
         exchange = self._exchange(inner, key, "repartition")
-        return exchange if filtered is None else nodes.with_children(filtered, (exchange,))
+        return exchange if filtered is None else trees.with_children(filtered, (exchange,))
 
     def _exchange(self, child: Node, key: tuple[Expression, ...], purpose: str) -> Exchange:
         number = self._exchanges

@@ -8,8 +8,9 @@ from functools import cached_property
 
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.metastore.sources import DataSource, FormatSpec
-from ksql_spark.plan import nodes, operations
-from ksql_spark.plan.nodes import MESSAGE, Exchange, Node, PersistentQuery, Source, Start
+from ksql_spark.plan import operations, trees
+from ksql_spark.plan.nodes import MESSAGE, Exchange, Node, Source
+from ksql_spark.plan.queries import PersistentQuery, Start
 from ksql_spark.schema import Column, Schema
 
 REALTIME, MICROBATCH = "realtime", "microbatch"
@@ -65,7 +66,7 @@ class Plan:
     @cached_property
     def sources(self) -> tuple[DataSource, ...]:
         """The streams and tables that it reads, left to right; no internal topics."""
-        return tuple(relation.source for relation in nodes.relations(self.root))
+        return tuple(relation.source for relation in trees.relations(self.root))
 
     @property
     def serdes(self) -> Mapping[DataSource, RecordSpec]:
@@ -75,7 +76,7 @@ class Plan:
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
         """All stages, upstream first."""
-        exchanges = [node for node in nodes.walk(self.root) if isinstance(node, Exchange)]
+        exchanges = [node for node in trees.walk(self.root) if isinstance(node, Exchange)]
         exchanges.sort(key=lambda exchange: exchange.number)
         inner = (Stage(self, exchange.number, exchange) for exchange in exchanges)
         return (*inner, Stage(self, len(exchanges)))
@@ -229,7 +230,7 @@ class LoggedQuery:
     @property
     def bound(self) -> PersistentQuery:
         """The query as it was bound."""
-        root = nodes.unplanned(self.plan.root)
+        root = trees.unplanned(self.plan.root)
         return PersistentQuery(
             root, self.sink, self.creates_sink, self.query_id, self.start, self.plan.by_event_time
         )

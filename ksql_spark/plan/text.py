@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ksql_spark.expressions import Expression, name_text
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import Windowing
-from ksql_spark.plan.nodes import (
+from ksql_spark.plan.clauses import (
     GROUP,
-    ROW_NUMBER,
     SORT,
     AggregateCall,
     NamedExpression,
@@ -18,6 +17,7 @@ from ksql_spark.plan.nodes import (
     WithinSpec,
     written_out,
 )
+from ksql_spark.plan.nodes import ROW_NUMBER
 
 _UNITS = (("DAYS", 86_400_000), ("HOURS", 3_600_000), ("MINUTES", 60_000), ("SECONDS", 1000))
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 from ksql_spark.spark import jvm
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"

@@ -105,7 +105,7 @@ class ConnectOnDemand:
         self._known_file = worker.data_dir / "connectors.json"
         self._known = self._read()
         #: the reason why the worker should be running but is not
-        self._trouble: KsqlError | None = None
+        self._failure: KsqlError | None = None
         #: when this server created connectors, to the second, as in the worker's log
         self._made: dict[str, datetime.datetime] = {}
         #: not set during the first background start of the worker
@@ -136,16 +136,16 @@ class ConnectOnDemand:
 
     def problem(self) -> str | None:
         """The reason why the worker should be running but is not; None if there is none."""
-        trouble = self._trouble
+        failure = self._failure
         is_down = self._watcher is not None and self._settled.is_set() and not self.worker.is_running()
-        if trouble is None and is_down and not self._closed.is_set():
-            trouble = self._ended()  # the watcher has not noticed yet
-        return trouble.message if trouble is not None else None
+        if failure is None and is_down and not self._closed.is_set():
+            failure = self._ended()  # the watcher has not noticed yet
+        return failure.message if failure is not None else None
 
     def client(self) -> ConnectClient:
         """See ConnectCluster."""
         self._settled.wait()
-        if self._trouble is None:
+        if self._failure is None:
             with self._mutex:
                 if self._closed.is_set():
                     raise KsqlError("STOPPED")
@@ -154,9 +154,9 @@ class ConnectOnDemand:
                         raise self._ended()
                     self.worker.start()
                 self._watch()
-        trouble = self._trouble
-        if trouble is not None:
-            raise trouble.again()
+        failure = self._failure
+        if failure is not None:
+            raise failure.again()
         return self.worker.client
 
     def address(self) -> str | None:
@@ -230,7 +230,7 @@ class ConnectOnDemand:
             self._settled.set()
         while not self._closed.wait(_LOOK_S):
             if not self.worker.is_running():
-                if self._trouble is None:
+                if self._failure is None:
                     self._fail(self._ended())
                 if self._closed.wait(pause):
                     return
@@ -247,7 +247,7 @@ class ConnectOnDemand:
     def _start(self) -> None:
         try:
             self.worker.start()
-            self._trouble = None
+            self._failure = None
         except KsqlError as error:
             if not self._closed.is_set():
                 error.hint = _AGAIN
@@ -262,7 +262,7 @@ class ConnectOnDemand:
     def _fail(self, error: KsqlError) -> None:
         log.error(error.message)
         self._report(error.message)
-        self._trouble = error
+        self._failure = error
 
     # ---- what is known of connectors
 

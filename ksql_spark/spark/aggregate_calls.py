@@ -8,7 +8,7 @@ from typing import Any
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
-from ksql_spark.plan.nodes import AggregateCall
+from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.spark.frames import named, quoted
 from ksql_spark.types import BOOLEAN, INTEGER, SqlType
 

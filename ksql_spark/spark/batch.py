@@ -1,4 +1,4 @@
-"""Runs a batch query (plan.nodes.BatchQuery) as one Spark query over existing rows.
+"""Runs a batch query (plan.queries.BatchQuery) as one Spark query over existing rows.
 
 Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
 """
@@ -21,7 +21,8 @@ from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.plan import nodes
+from ksql_spark.plan import nodes, trees
+from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey
 from ksql_spark.plan.nodes import Node
 from ksql_spark.schema import NULL_VALUE, Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
@@ -68,7 +69,7 @@ def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSessi
 
 def _has_single_partition(node: Node) -> bool:
     here = isinstance(node, nodes.Aggregate) and _is_single_partition(node)
-    return here or any(_has_single_partition(child) for child in nodes.children(node))
+    return here or any(_has_single_partition(child) for child in trees.children(node))
 
 
 def _is_single_partition(node: nodes.Aggregate) -> bool:
@@ -168,7 +169,7 @@ def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], A
 
     Args:
         root: the last node of a batch query.
-        relations: the frames of ``plan.nodes.relations(root)``, in that order.
+        relations: the frames of ``plan.trees.relations(root)``, in that order.
         setting: effective value of a property, by name.
 
     Raises:
@@ -283,10 +284,10 @@ class _Builder:
         has_filter = any(call.condition is not None for call in node.aggregates)
         return jvm.with_aggregate_filters(grouped) if has_filter else grouped
 
-    def _call(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
+    def _call(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:
         return f"cast({self._text(call, arguments, single_partition)} AS {spark_type(call.type)})"
 
-    def _text(self, call: nodes.AggregateCall, arguments: list[str], single_partition: bool) -> str:
+    def _text(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
         if call.distinct and call.function == "COUNT" and not single_partition:
             # unlike the streams' lowering, this keeps no array of values, but it merges states of all calls
@@ -298,16 +299,16 @@ class _Builder:
         return lowering(arguments, [a.type for a in call.arguments])
 
 
-def _all(columns: Iterable[nodes.NamedExpression]) -> list[str]:
+def _all(columns: Iterable[NamedExpression]) -> list[str]:
     return [named(lower(c.expression), c.name) for c in columns]
 
 
-def _frame(group: WindowSpec, framed: nodes.FramedCall, is_range: bool) -> WindowSpec:
+def _frame(group: WindowSpec, framed: FramedCall, is_range: bool) -> WindowSpec:
     first = Window.unboundedPreceding if framed.first is None else -framed.first
     return (group.rangeBetween if is_range else group.rowsBetween)(first, -framed.last)
 
 
-def _sort_key(key: nodes.SortKey) -> Any:
+def _sort_key(key: SortKey) -> Any:
     text = lower(key.expression)
     if has_own_order(key.expression.type):
         text = f"ksql.rank({text})"

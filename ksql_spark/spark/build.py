@@ -16,8 +16,9 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.metastore.sources import TABLE, DataSource
-from ksql_spark.plan import nodes, operations
-from ksql_spark.plan.nodes import NamedExpression, Node
+from ksql_spark.plan import nodes, operations, trees
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import Plan, Stage, internal_source
 from ksql_spark.schema import (
     EVENT_TIME,
@@ -32,8 +33,9 @@ from ksql_spark.schema import (
     WINDOWEND,
     WINDOWSTART,
 )
-from ksql_spark.spark import keyed, matching, python_calls, sources
+from ksql_spark.spark import python_calls, sources
 from ksql_spark.spark.frames import Context, event_time_column, exploded, named, quoted
+from ksql_spark.spark.keyed import aggregates, exchanges, foreign_keys, joins, matching, partition_by, tables
 
 #: hidden columns that projections pass on, where they exist
 _HIDDEN = (
@@ -56,7 +58,7 @@ def build(stage: Stage, context: Context) -> DataFrame:
     context = replace(context, serdes=plan.serdes, idle_ms=plan.idle_ms, is_lossy=plan.is_lossy)
     frame = _frame(stage.root, context)
     if exchange is not None:
-        return frame if exchange.carries_messages else keyed.pack(exchange, frame, context)
+        return frame if exchange.carries_messages else exchanges.pack(exchange, frame, context)
     return frame if plan.output is None else _output(plan, plan.output, frame)
 
 
@@ -69,9 +71,9 @@ def _frame(node: Node, context: Context) -> DataFrame:
         if operations.unfiltered(node, child) is child:
             inputs.append(_frame(child, below))
         elif isinstance(child, nodes.Filter):
-            inputs.append(keyed.deleting(child, _frame(child.child, below), below))
+            inputs.append(tables.deleting(child, _frame(child.child, below), below))
         else:
-            inputs.extend(_frame(source, replace(below, completes=True)) for source in nodes.children(child))
+            inputs.extend(_frame(source, replace(below, completes=True)) for source in trees.children(child))
     if context.log is not None:
         topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
         context = replace(context, log=context.log.of_topic(topic))
@@ -102,7 +104,7 @@ def _source(node: nodes.Source, _: Sequence[DataFrame], context: Context) -> Dat
 
 def _exchange(node: nodes.Exchange, _: Sequence[DataFrame], context: Context) -> DataFrame:
     frame = _read(internal_source(node), "", (), context)
-    return frame if node.carries_messages else keyed.unpack(node, frame)
+    return frame if node.carries_messages else exchanges.unpack(node, frame)
 
 
 def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Context) -> DataFrame:
@@ -131,9 +133,9 @@ def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Co
 
 def _filter(node: nodes.Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     if isinstance(node.child, nodes.Aggregate):
-        return keyed.aggregate(node, inputs, context)
+        return aggregates.aggregate(node, inputs, context)
     if node.kind == TABLE:
-        return keyed.table_filter(node, inputs, context)
+        return tables.table_filter(node, inputs, context)
     row = [c.name for c in node.schema.columns]
     predicate = context.lower(node.predicate, "WhereFilter", "WHERE", row)
     return inputs[0].filter(f"NOT {NULL_VALUE} AND {predicate}")
@@ -207,31 +209,31 @@ def _output(plan: Plan, output: Sequence[str], frame: DataFrame) -> DataFrame:
 
 _Builder = Callable[[Any, Sequence[DataFrame], Context], DataFrame]
 _JOINS: Mapping[str, _Builder] = {
-    nodes.STREAM_STREAM: keyed.stream_stream_join,
-    nodes.STREAM_TABLE: keyed.stream_table_join,
-    nodes.REPLICATED: keyed.stream_table_join,
-    nodes.TABLE_TABLE: keyed.table_table_join,
+    nodes.STREAM_STREAM: joins.stream_stream_join,
+    nodes.STREAM_TABLE: joins.stream_table_join,
+    nodes.REPLICATED: joins.stream_table_join,
+    nodes.TABLE_TABLE: joins.table_table_join,
 }
 #: class -> builder: the node, the frames of its inputs, the context
 BUILDERS: Mapping[type, _Builder] = {
-    nodes.Aggregate: keyed.aggregate,
-    nodes.Changes: keyed.table_changes,
-    nodes.Deduplicate: keyed.deduplicate,
+    nodes.Aggregate: aggregates.aggregate,
+    nodes.Changes: tables.table_changes,
+    nodes.Deduplicate: partition_by.deduplicate,
     nodes.Exchange: _exchange,
-    nodes.Expire: keyed.expire,
+    nodes.Expire: tables.expire,
     nodes.Filter: _filter,
     nodes.FlatMap: _flat_map,
-    nodes.ForeignKeyAnswer: keyed.foreign_key_answer,
-    nodes.ForeignKeyJoin: keyed.foreign_key_latest,
-    nodes.ForeignKeySubscribe: keyed.foreign_key_subscribe,
+    nodes.ForeignKeyAnswer: foreign_keys.foreign_key_answer,
+    nodes.ForeignKeyJoin: foreign_keys.foreign_key_latest,
+    nodes.ForeignKeySubscribe: foreign_keys.foreign_key_subscribe,
     nodes.Join: _join,
-    nodes.KeepUnchanged: keyed.keep_unchanged,
+    nodes.KeepUnchanged: tables.keep_unchanged,
     nodes.MatchRecognize: matching.match_recognize,
-    nodes.Over: keyed.over,
+    nodes.Over: partition_by.over,
     nodes.Project: _project,
     nodes.SelectKey: _select_key,
-    nodes.SetOperation: keyed.set_operation,
+    nodes.SetOperation: tables.set_operation,
     nodes.Source: _source,
-    nodes.TopN: keyed.top_n,
+    nodes.TopN: partition_by.top_n,
     nodes.UnionAll: _union,
 }

@@ -1,4 +1,4 @@
-"""Evaluates a stateless plan over records in memory: what it makes of each (runtime/replay.py)."""
+"""Evaluates a stateless plan over records in memory: what it makes of each (runtime/queries/replay.py)."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.traced_plans import added, place, step
-from ksql_spark.analyzer.tracing import Trace
-from ksql_spark.plan.nodes import BatchJoin, FlatMap, Node, Source, children
+from ksql_spark.analyzer.rows.traced_plans import added, place, step
+from ksql_spark.analyzer.rows.tracing import Trace
+from ksql_spark.plan.nodes import BatchJoin, FlatMap, Node, Source
+from ksql_spark.plan.trees import children
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted

@@ -1,6 +1,6 @@
 """Statements: one handler per statement class, in one table.
 
-A handler validates a statement in a sandbox and returns an action; see statements.context.
+A handler validates a statement in a sandbox and returns an action; see statements.base.context.
 """
 
 from __future__ import annotations
@@ -58,27 +58,10 @@ from ksql_spark.grammar.statements.sources import (
     RefreshSchema,
 )
 from ksql_spark.grammar.statements.types import CreateType, DropType
-from ksql_spark.statements import (
-    asserts,
-    connectors,
-    describe,
-    evolving,
-    explain,
-    failed_records,
-    functions,
-    inserts,
-    lifecycle,
-    row_changes,
-    session,
-    show,
-    sinks,
-    sources,
-    tracing,
-    types,
-    unexecuted,
-    versions,
-)
-from ksql_spark.statements.context import (
+from ksql_spark.statements.administration import session, unexecuted
+from ksql_spark.statements.answers import asserts, explain, show
+from ksql_spark.statements.base import describe
+from ksql_spark.statements.base.context import (
     Action,
     Immediate,
     Logged,
@@ -90,6 +73,9 @@ from ksql_spark.statements.context import (
     StoredQuery,
     ThisServer,
 )
+from ksql_spark.statements.definitions import connectors, evolving, functions, sinks, sources, types, versions
+from ksql_spark.statements.queries import lifecycle
+from ksql_spark.statements.rows import failed_records, inserts, row_changes, tracing
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.cache import cache_dir
 from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY

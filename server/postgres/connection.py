@@ -20,6 +20,7 @@ from pygwire import BackendConnection, ProtocolError, StateMachineError, Transac
 from sqlglot import exp
 
 from ksql_spark import deadline
+from ksql_spark.authorization import Rights
 from ksql_spark.config import canonical
 from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
@@ -30,7 +31,6 @@ from ksql_spark.entities.sources import SourceDescription, SourceDescriptionEnti
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import StatementText
-from ksql_spark.security.authorization import Rights
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host

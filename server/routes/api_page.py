@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
-from ksql_spark.security.authorization import Role
+from ksql_spark.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.models import described
 

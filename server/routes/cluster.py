@@ -8,6 +8,7 @@ from fastapi import Request
 from starlette.background import BackgroundTask
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.authorization import Role
 from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.entities.servers import (
     ClusterStatusResponse,
@@ -18,7 +19,6 @@ from ksql_spark.entities.servers import (
     StreamsMetadataList,
 )
 from ksql_spark.entities.wire import to_json
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host

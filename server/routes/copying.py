@@ -15,10 +15,10 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
 from ksql_spark import row_files
+from ksql_spark.authorization import Role
 from ksql_spark.entities.commands import RowsCopied
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import UNSUPPORTED_MEDIA_TYPE, RequestError
 from ksql_spark.server.host import Host

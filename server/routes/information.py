@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.authorization import Role
 from ksql_spark.config import PROPERTIES
 from ksql_spark.entities import Body
 from ksql_spark.entities.commands import CommandStatus, CommandStatuses
@@ -24,7 +25,6 @@ from ksql_spark.entities.servers import (
     ServerMetadata,
 )
 from ksql_spark.entities.wire import to_json
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ksql_spark.security.authorization import Role
+from ksql_spark.authorization import Role
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import TOO_LARGE, RequestError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from ksql_spark.security.authorization import Role
+from ksql_spark.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fastapi import Request
 from starlette.responses import Response
 
+from ksql_spark.authorization import Role
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
 from ksql_spark.server.host import Host

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.authorization import Role
 from ksql_spark.entities.samples import RawRecords, SourceSchemas
 from ksql_spark.entities.wire import to_json
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host

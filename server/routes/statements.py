@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
+from ksql_spark.authorization import Role
 from ksql_spark.config import warning
 from ksql_spark.entities import Entity
 from ksql_spark.entities.servers import Validated
 from ksql_spark.entities.wire import to_json
-from ksql_spark.security.authorization import Role
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.host import Host
 from ksql_spark.server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
+from ksql_spark.authorization import Role
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.wire import to_json
-from ksql_spark.security.authorization import Role
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import RequestError

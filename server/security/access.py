@@ -16,9 +16,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from ksql_spark.authorization import Role, check_role
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import Role, check_role
-from ksql_spark.security.masking import masked
+from ksql_spark.masking import masked
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.errors import TOO_MANY, RequestError

@@ -18,9 +18,9 @@ from typing import Any
 
 import httpx
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.security.passwords import check_hash, hash_password, is_password
 
 LOG = logging.getLogger(__name__)

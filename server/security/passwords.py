@@ -1,7 +1,7 @@
 """Password hashes: ``ksql-spark password NAME ROLE…`` prints a line for the users file.
 
 A line is ``name:hash:roles``, with spaces between roles; ``reader:orders_*`` is a role with a name pattern
-(ksql_spark.security.authorization). The hash is scrypt's, with its parameters and salt.
+(ksql_spark.authorization). The hash is scrypt's, with its parameters and salt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ksql_spark.security.authorization import Rights
+from ksql_spark.authorization import Rights
 
 _N, _R, _P, _BYTES = 2**15, 8, 1, 32
 #: limits on a hash's parameters, so that a file cannot make the server compute for long

@@ -1,6 +1,6 @@
 """The console: output to the screen or a pipe and to the spool file, with colors.
 
-entities.py and rows.py make the text.
+answers.py and rows.py make the text.
 """
 
 from __future__ import annotations

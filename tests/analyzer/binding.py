@@ -15,7 +15,7 @@ from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, C
 from ksql_spark.grammar.statements.types import CreateType
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import SqlType
 

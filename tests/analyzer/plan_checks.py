@@ -12,7 +12,6 @@ from ksql_spark.plan.nodes import (
     REPLICATED,
     Aggregate,
     BatchJoin,
-    BatchQuery,
     Deduplicate,
     Filter,
     FlatMap,
@@ -20,18 +19,16 @@ from ksql_spark.plan.nodes import (
     MatchRecognize,
     Node,
     Over,
-    PersistentQuery,
     Project,
-    PullQuery,
-    PushQuery,
     SelectKey,
     SetOperation,
     Sort,
     Source,
     TopN,
     UnionAll,
-    relations,
 )
+from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BOOLEAN, Null, SqlType
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from ksql_spark.analyzer import BoundRow
 from ksql_spark.metastore.sources import DataSource, FormatSpec, Windowing
+from ksql_spark.plan.clauses import WindowSpec
 from ksql_spark.plan.nodes import (
     Aggregate,
     BatchJoin,
     BatchOver,
-    BatchQuery,
     Deduplicate,
     Distinct,
     Expire,
@@ -24,20 +24,16 @@ from ksql_spark.plan.nodes import (
     MatchRecognize,
     Node,
     Over,
-    PersistentQuery,
     Project,
-    PullQuery,
-    PushQuery,
     SelectKey,
     SetOperation,
     Sort,
     Source,
     TopN,
     UnionAll,
-    WindowSpec,
-    children,
-    relations,
 )
+from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.trees import children, relations
 
 
 def text(bound: Any) -> str:

@@ -13,7 +13,7 @@ from ksql_spark.functions import failures, lowering
 from ksql_spark.functions.nullness import nullness
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import codec
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 
 MANY = 10_000

@@ -9,7 +9,9 @@ import pytest
 from ksql_spark.analyzer import appended, fitted
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import Aggregate, Node, PersistentQuery, children
+from ksql_spark.plan.nodes import Aggregate, Node
+from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.trees import children
 from tests.analyzer.binding import bind, run
 
 SCENE = """

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from ksql_spark import grammar
-from ksql_spark.analyzer.patterns import automaton, symbols_of
+from ksql_spark.analyzer.select.patterns import automaton, symbols_of
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.patterns import ACCEPT, Automaton

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer import plan_size
+from ksql_spark.analyzer.base import plan_size
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.types import INTEGER, STRING, Array, Field, Map, Struct, size

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from ksql_spark.analyzer.aggregates import NESTED_STATE
-from ksql_spark.analyzer.joins import RULES
+from ksql_spark.analyzer.expressions.aggregates import NESTED_STATE
+from ksql_spark.analyzer.relations.joins import RULES
 from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.functions import registry

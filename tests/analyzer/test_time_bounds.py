@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.time_bounds import TimeBounds, bounds_of
+from ksql_spark.analyzer.relations.time_bounds import TimeBounds, bounds_of
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.queries import PullQuery
 from tests.analyzer.binding import bind, run
 
 DAY = 1_767_225_600_000  # 2026-01-01

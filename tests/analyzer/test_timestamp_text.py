@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.timestamp_text import epoch_ms, is_possible
+from ksql_spark.analyzer.base.timestamp_text import epoch_ms, is_possible
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, C
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import BatchQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import BatchQuery, PullQuery, PushQuery
 from ksql_spark.schema import Role
 from ksql_spark.schema_registry import JSON, PROTOBUF, RegisteredSchema, subject_of
 

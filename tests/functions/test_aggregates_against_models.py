@@ -17,7 +17,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.functions.spec import expression
-from ksql_spark.plan.nodes import AggregateCall
+from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.spark import aggregate_calls
 from ksql_spark.types import BOOLEAN, Array, Map, SqlType, Struct, quote_identifier
 

@@ -217,7 +217,7 @@ def test_a_replay_that_ends_in_the_middle(
         WRITE(writer, records)
 
     with monkeypatch.context() as broken:
-        broken.setattr("ksql_spark.runtime.replay._RECORDS", 1)
+        broken.setattr("ksql_spark.runtime.queries.replay._RECORDS", 1)
         broken.setattr(TransactionalWriter, "write", write)
         with pytest.raises(KsqlError, match="it is gone"):
             server.replay(f"REPLAY ERRORS OF {query};")

@@ -14,8 +14,8 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.explain import explain, explain_topology
-from ksql_spark.plan.nodes import PersistentQuery, PushQuery
 from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.queries import PersistentQuery, PushQuery
 from ksql_spark.plan.stages import Plan
 
 FOLDER = Path(__file__).parent

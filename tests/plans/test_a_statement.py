@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.functions import lowering
 from ksql_spark.grammar import parse
-from ksql_spark.plan import codec, nodes
+from ksql_spark.plan import codec, nodes, trees
 from ksql_spark.plan.explain import explain_logical, explain_plan, explain_topology
 from ksql_spark.plan.stages import LoggedQuery
 from ksql_spark.runtime.command_log import Command, encode
@@ -46,7 +46,7 @@ def queries(tmp_path: Path) -> list[PlannedQuery]:
 
 
 def _predicate(query: PlannedQuery) -> nodes.Filter:
-    return next(node for node in nodes.walk(query.bound.root) if isinstance(node, nodes.Filter))
+    return next(node for node in trees.walk(query.bound.root) if isinstance(node, nodes.Filter))
 
 
 def test_statement(queries: list[PlannedQuery]) -> None:

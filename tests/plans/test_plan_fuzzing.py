@@ -17,8 +17,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import codec
 from ksql_spark.plan.explain import explain, explain_batch, explain_pull, explain_topology
-from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, PushQuery, unplanned
 from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.trees import unplanned
 from tests.analyzer.binding import bind_statement
 from tests.analyzer.case_files import CASES, read, scene
 from tests.analyzer.mutations import mutate, vocabulary

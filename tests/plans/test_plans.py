@@ -20,7 +20,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
 from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import record_spec
-from ksql_spark.plan import codec, nodes, operations, stages
+from ksql_spark.plan import codec, nodes, operations, stages, trees
+from ksql_spark.plan.clauses import AggregateCall
+from ksql_spark.plan.queries import PersistentQuery, PushQuery
 from ksql_spark.types import BYTES, DOUBLE, STRING
 from tests.plans.plan_files import FOLDER, planned, snapshot
 
@@ -140,7 +142,7 @@ def test_state_that_a_clause_could_bound_is_told() -> None:
         for query in QUERIES
         for stage in query.plan.stages
         for node in stage.stateful
-        if isinstance(query.bound, nodes.PersistentQuery) and operations.unbounded_state(node) is not None
+        if isinstance(query.bound, PersistentQuery) and operations.unbounded_state(node) is not None
     }
     assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE"}
 
@@ -150,21 +152,21 @@ def test_state_that_a_clause_could_bound_is_told() -> None:
 
 def test_a_plan_without_what_the_planner_put_in_is_what_was_bound() -> None:
     for query in QUERIES:
-        assert nodes.unplanned(query.plan.root) == query.bound.root
-        assert nodes.relations(query.plan.root) == nodes.relations(query.bound.root)
+        assert trees.unplanned(query.plan.root) == query.bound.root
+        assert trees.relations(query.plan.root) == trees.relations(query.bound.root)
         made = (nodes.Exchange, nodes.Changes, nodes.ForeignKeyJoin, nodes.KeepUnchanged)
-        assert not any(isinstance(node, made) for node in nodes.walk(query.bound.root))
+        assert not any(isinstance(node, made) for node in trees.walk(query.bound.root))
 
 
 def test_a_planned_node_has_the_schema_kind_and_window_of_the_bound_one() -> None:
     messages = (nodes.ForeignKeySubscribe, nodes.ForeignKeyAnswer)
     for query in QUERIES:
-        for node in nodes.walk(query.plan.root):
+        for node in trees.walk(query.plan.root):
             made = node.child if isinstance(node, nodes.Exchange) else node
             if isinstance(made, messages):
                 assert node.schema == nodes.MESSAGE
                 continue
-            bound = nodes.unplanned(node)
+            bound = trees.unplanned(node)
             assert node.schema == bound.schema
             if not isinstance(made, nodes.Changes):
                 assert (node.kind, node.window) == (bound.kind, bound.window)
@@ -206,7 +208,7 @@ def test_a_plan_has_the_serdes_of_each_source_in_their_order() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
 def test_plans_survive_being_stored(query: Any) -> None:
-    is_push = isinstance(query.bound, nodes.PushQuery)
+    is_push = isinstance(query.bound, PushQuery)
     value = query.plan if is_push else stages.LoggedQuery.of(query.bound, query.plan)
     stored = json.dumps(codec.encode(value))
     again = codec.decode(json.loads(stored))
@@ -216,7 +218,7 @@ def test_plans_survive_being_stored(query: Any) -> None:
 
 def test_a_field_that_has_its_default_is_not_stored() -> None:
     # so an older release reads a plan that needs nothing new
-    count = nodes.AggregateCall("N", "COUNT", (), STRING)
+    count = AggregateCall("N", "COUNT", (), STRING)
     document = codec.encode(count)
     assert set(document["values"][-1]) == {"@", "name", "function", "arguments", "type"}
     assert codec.decode(document) == count

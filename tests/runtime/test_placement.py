@@ -104,7 +104,7 @@ class Runner:
                     if self._running.on.get(query) == self.name:
                         del self._running.on[query]
 
-    def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
+    def not_running(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
         return {}
 
     def records(self) -> Mapping[str, int]:

@@ -15,7 +15,7 @@ import pytest
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Literal
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec, Windowing
-from ksql_spark.plan.nodes import KeyLookup
+from ksql_spark.plan.queries import KeyLookup
 from ksql_spark.runtime.reading import view as view_module
 from ksql_spark.runtime.reading.pull import encoded_keys
 from ksql_spark.runtime.reading.row_decoding import Reader

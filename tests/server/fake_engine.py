@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row, Rows
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
@@ -29,17 +30,6 @@ from ksql_spark.entities.commands import (
     WarningEntity,
 )
 from ksql_spark.entities.connectors import ConnectorSetting, ConnectorSettings
-from ksql_spark.entities.details import (
-    CheckpointReport,
-    Histogram,
-    PlanStep,
-    QueryDetails,
-    QueryTransition,
-    RecordVolume,
-    StateVolume,
-    StepDetail,
-    SubTopology,
-)
 from ksql_spark.entities.graph import (
     Culprit,
     Graph,
@@ -51,6 +41,17 @@ from ksql_spark.entities.graph import (
     TopicSeries,
 )
 from ksql_spark.entities.queries import Queries, QueryDescription, QueryDescriptionEntity, RunningQuery
+from ksql_spark.entities.query_details import (
+    CheckpointReport,
+    Histogram,
+    PlanStep,
+    QueryDetails,
+    QueryTransition,
+    RecordVolume,
+    StateVolume,
+    StepDetail,
+    SubTopology,
+)
 from ksql_spark.entities.samples import (
     RawBytes,
     RawHeader,
@@ -85,7 +86,6 @@ from ksql_spark.entities.sources import (
     TablesList,
 )
 from ksql_spark.errors import KsqlError, Position
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.spark.traffic import Times
 
 FIELDS = (

@@ -33,11 +33,11 @@ import sqlglot
 from fake_engine import FakeStream
 from postgres_port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
 
+from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
-from ksql_spark.security.authorization import ALL_RIGHTS, Rights
 from ksql_spark.server.postgres import catalog, catalog_process, statements, values
 from ksql_spark.server.postgres.catalog import Catalog, CatalogError, Session
 from ksql_spark.server.postgres.statements import Kind, statement_of

@@ -23,15 +23,15 @@ from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.statements import RULES
-from ksql_spark.security.authorization import (
+from ksql_spark.authorization import (
     ALL_RIGHTS,
     Rights,
     Role,
     role_for_statement,
 )
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements import RULES
 from ksql_spark.server.app import MODULES, create_app
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.host import Host

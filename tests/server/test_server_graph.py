@@ -6,7 +6,7 @@ import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 
-from ksql_spark.security.authorization import ALL_RIGHTS
+from ksql_spark.authorization import ALL_RIGHTS
 
 
 def test_the_graph(client: AppClient, engine: FakeEngine) -> None:

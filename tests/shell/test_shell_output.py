@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from ksql_spark.shell.output import entities, exports, rows
+from ksql_spark.shell.output import answers, entities, exports, rows
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.output.table import Table, draw, fit
 from ksql_spark.shell.output.text import clip, fold, json_text, value_text
@@ -14,7 +14,7 @@ from ksql_spark.shell.output.text import clip, fold, json_text, value_text
 
 def shown(*answer: dict[str, object]) -> list[str]:
     out = io.StringIO()
-    entities.show(answer, Console(out, tty=False))
+    answers.show(answer, Console(out, tty=False))
     return out.getvalue().splitlines()
 
 
@@ -101,7 +101,7 @@ QUERY = {
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 120, 200])
 def test_queries_fit_the_terminal(columns: int, out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    entities.show([{"@type": "queries", "queries": [QUERY]}], Console(out, tty=True, columns=columns))
+    answers.show([{"@type": "queries", "queries": [QUERY]}], Console(out, tty=True, columns=columns))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= columns
     assert any("CTAS_RIDES_PER_MINUTE_6" in line for line in lines), "no id is broken"
@@ -121,7 +121,7 @@ def test_explain_is_broken_at_words(columns: int, out: io.StringIO, monkeypatch:
     words = [f"word{n}" for n in range(60)]
     query = {"id": "CSAS_A_1", "statementText": " ".join(words), "executionPlan": " > " + ", ".join(words)}
     answer = {"@type": "queryDescription", "queryDescription": query}
-    entities.show([answer], Console(out, tty=True, columns=columns))
+    answers.show([answer], Console(out, tty=True, columns=columns))
     assert max(map(len, out.getvalue().splitlines())) <= columns
     assert set(words) <= set(out.getvalue().replace(",", " ").split())
 
@@ -151,7 +151,7 @@ def test_several_entities_are_preceded_by_their_statements() -> None:
 def test_warnings() -> None:
     out, err = io.StringIO(), io.StringIO()
     answer = {"@type": "warning_entity", "message": "m", "warnings": [{"message": "Careful."}]}
-    entities.show([answer], Console(out, tty=False, err=err))
+    answers.show([answer], Console(out, tty=False, err=err))
     assert out.getvalue().splitlines()[-2:] == [" m", "---------"]
     assert err.getvalue() == "WARNING: Careful.\n"
 
@@ -333,7 +333,7 @@ def test_json_form() -> None:
     out = io.StringIO()
     console = Console(out, tty=False)
     console.form = Form.JSON
-    entities.show([{"@type": "x", "n": Decimal("1.10")}], console)
+    answers.show([{"@type": "x", "n": Decimal("1.10")}], console)
     assert out.getvalue() == '[\n  {\n    "@type": "x",\n    "n": 1.10\n  }\n]\n'
 
 
@@ -432,7 +432,7 @@ def test_rows_as_json(console: Console, out: io.StringIO) -> None:
 
 def test_every_format_has_its_forms() -> None:
     """Rows and answers can be shown in each format, and no format has two texts."""
-    assert set(rows.PRINTERS) == set(entities.SHOWN) == set(Form)
+    assert set(rows.PRINTERS) == set(answers.SHOWN) == set(Form)
     assert not set(exports.EXPORTS) & {Form.TABULAR, Form.JSON, Form.VERTICAL}
 
 
@@ -506,13 +506,13 @@ STREAMS = {
 )
 def test_answers_in_other_formats(form: Form, lines: list[str], console: Console, out: io.StringIO) -> None:
     console.form = form
-    entities.show([STREAMS], console)
+    answers.show([STREAMS], console)
     assert out.getvalue().splitlines() == lines
 
 
 def test_an_answer_without_a_table_is_its_lines(console: Console, out: io.StringIO) -> None:
     console.form = Form.CSV
-    entities.show([{"@type": "describe_function", "name": "UCASE", "type": "SCALAR"}], console)
+    answers.show([{"@type": "describe_function", "name": "UCASE", "type": "SCALAR"}], console)
     assert out.getvalue().splitlines() == ["Name        : UCASE", "Type        : SCALAR", "Variations  :"]
 
 
@@ -529,7 +529,7 @@ def test_vertical_only_if_wanted(out: io.StringIO, monkeypatch: pytest.MonkeyPat
     console = Console(out, tty=True, columns=20)
     console.auto_vertical = False
     assert row_lines(console, out, "`FIRST_NAME` STRING, `LAST_NAME` STRING", ["a", "b"])[0][0] == "┌"
-    entities.show([{"@type": "queries", "queries": [QUERY]}], console)
+    answers.show([{"@type": "queries", "queries": [QUERY]}], console)
     assert " CTAS_RIDES_PER_MINUTE_6" not in out.getvalue()
 
 
@@ -563,12 +563,12 @@ def test_what_others_named_does_not_act_on_the_terminal(form: Form) -> None:
     query = {"id": EVIL, "statusCount": {"RUNNING": 1}, "sinks": [EVIL], "queryString": f"SELECT\t'{EVIL}';"}
     field = {"name": EVIL, "schema": {"type": "STRING"}}
     source = {"name": EVIL, "fields": [field], "statement": f"SELECT\n'{EVIL}';", "readQueries": [query]}
-    answers: list[dict[str, object]] = [
+    evil: list[dict[str, object]] = [
         {"@type": "queries", "queries": [query]},
         {"@type": "sourceDescription", "sourceDescription": source, "warnings": [{"message": EVIL}]},
         {"@type": "currentStatus", "commandStatus": {"status": "SUCCESS", "message": EVIL}},
     ]
-    entities.show(answers, console)
+    answers.show(evil, console)
     printer = rows.printer(console, {"schema": f"`{EVIL}` STRING"})
     printer.header()
     printer.rows([{"columns": [EVIL]}])
@@ -669,7 +669,7 @@ def test_plain_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
     out = io.StringIO()
     console._out = out
-    entities.show([{"@type": "kafka_topics", "topics": [{"name": "a", "replicaInfo": [1]}]}], console)
+    answers.show([{"@type": "kafka_topics", "topics": [{"name": "a", "replicaInfo": [1]}]}], console)
     assert out.getvalue() == "Kafka Topic: a\nPartitions: 1\nPartition Replicas: 1\n\n"
     console.set_plain(False)
     assert console.form is Form.TABULAR and console.cyan("x") != "x"

@@ -14,8 +14,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from ksql_spark.shell.client import Client, Unreachable
+from ksql_spark.shell.output.answers import show
 from ksql_spark.shell.output.console import Console
-from ksql_spark.shell.output.entities import show
 from ksql_spark.shell.output.flow import draw_tree, flow
 from ksql_spark.shell.output.top import COLUMNS, Top
 from ksql_spark.shell.prompt.top import TopScreen

@@ -60,7 +60,8 @@ from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import master
 from ksql_spark.spark.python_calls import end_workers
 from ksql_spark.spark.session import SparkProcess, is_away
-from ksql_spark.statements import Services, ThisServer, functions
+from ksql_spark.statements import Services, ThisServer
+from ksql_spark.statements.definitions import functions
 from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)

@@ -103,7 +103,7 @@ class Runner(Protocol):
     def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         """Stop the queries that this server does not own (any more)."""
 
-    def troubles(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
+    def not_running(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
         """Id -> state of the queries that are not simply running."""
 
     def records(self) -> Mapping[str, int]:
@@ -368,7 +368,7 @@ class Placement:
             note["gone"] = register
         if self._runner is None:
             return {**note, "states": {_ALL: "REGISTERED"}}
-        note["states"] = self._runner.troubles(lambda query_id: self._slot(query_id) == slot)
+        note["states"] = self._runner.not_running(lambda query_id: self._slot(query_id) == slot)
         if self._membership.is_first(slot):
             note["cost"] = self._costs.total
             note["server"] = self.says()

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ksql_spark.analyzer.properties import Check
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.analyzer.definitions.properties import Check
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.stages import Plan
 
 #: the prefix of push queries' ids

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksql_spark import topic_patterns
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once

@@ -25,10 +25,10 @@ from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.removals import PendingRemovals
+from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
-from ksql_spark.runtime.replay import Failed, Replay, Replayed
 from ksql_spark.spark import jvm
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
@@ -279,7 +279,7 @@ class QueryManager:
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
             list(pool.map(end, gone))
 
-    def troubles(self, owns: Callable[[str], bool]) -> dict[str, str]:
+    def not_running(self, owns: Callable[[str], bool]) -> dict[str, str]:
         """Id -> state of the queries in ``owns`` that are not simply running."""
         mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
         return {query.id: query.state for query in mine if query.state is not State.RUNNING}

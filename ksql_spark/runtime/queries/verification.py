@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ksql_spark.analyzer.properties import Check
+from ksql_spark.analyzer.definitions.properties import Check
 from ksql_spark.formats import BadRecord, Serde
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.queries.differences import Place

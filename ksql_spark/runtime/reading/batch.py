@@ -1,4 +1,4 @@
-"""Pull queries that Spark runs as one batch query (plan.nodes.BatchQuery).
+"""Pull queries that Spark runs as one batch query (plan.queries.BatchQuery).
 
 We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
 up to them. So the rows of all sources are from one moment, or newer if a view has advanced meanwhile.
@@ -21,7 +21,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.plan.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
+from ksql_spark.plan.nodes import Limit, Node, Project, Source
+from ksql_spark.plan.queries import BatchQuery, KeyLookup
+from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ksql_spark.analyzer.plan_cache import Found, Known, Values
+from ksql_spark.analyzer.reads.plan_cache import Found, Known, Values
 from ksql_spark.consistency import encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal

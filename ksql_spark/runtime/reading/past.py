@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.analyzer.past import Past
+from ksql_spark.analyzer.reads.past import Past
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.admin import KafkaAdmin

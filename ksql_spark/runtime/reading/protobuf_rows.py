@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ksql_spark.analyzer.serialization import check_columns
+from ksql_spark.analyzer.base.serialization import check_columns
 from ksql_spark.entities.schemas import SchemaInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec

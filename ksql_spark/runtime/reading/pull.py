@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import KeyLookup, PullQuery
+from ksql_spark.plan.queries import KeyLookup, PullQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.plain_expressions import function_of, is_plain

@@ -17,7 +17,8 @@ from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.nodes import Filter, Project, PushQuery, Source
+from ksql_spark.plan.nodes import Filter, Project, Source
+from ksql_spark.plan.queries import PushQuery
 from ksql_spark.runtime.plain_expressions import is_plain
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager

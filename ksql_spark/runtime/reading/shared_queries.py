@@ -21,7 +21,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.plan import codec
-from ksql_spark.plan.nodes import PushQuery
+from ksql_spark.plan.queries import PushQuery
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 

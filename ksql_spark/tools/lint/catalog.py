@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer.failures import place
+from ksql_spark.analyzer.base.failures import place
 from ksql_spark.config import Config, canonical, find
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
@@ -37,8 +37,8 @@ from ksql_spark.grammar.statements.sources import (
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.queries import PersistentQuery
 
 #: errors about what only a server knows
 _OF_A_SERVER = frozenset({"SCHEMA_REGISTRY_MISSING", "TOPIC_MISSING", "TOPIC_UNKNOWN"})

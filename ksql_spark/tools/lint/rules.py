@@ -12,8 +12,8 @@ from ksql_spark.grammar import nodes as syntax
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
 from ksql_spark.metastore.sources import STREAM
-from ksql_spark.plan import nodes
-from ksql_spark.plan.nodes import PersistentQuery
+from ksql_spark.plan import nodes, trees
+from ksql_spark.plan.queries import PersistentQuery
 
 #: the rule of what a server would refuse
 ERROR = "error"
@@ -58,7 +58,7 @@ class Rule:
 def _unbounded_state(checked: Checked) -> Iterator[Found]:
     if checked.query is None:
         return
-    for node in nodes.walk(checked.query.root):
+    for node in trees.walk(checked.query.root):
         if isinstance(node, nodes.Aggregate) and node.window_spec is None and node.child.kind == STREAM:
             written = checked.statement.find_all(syntax.Select)
             places = (select.group_by[0] for select in written if select.group_by and not select.window)
@@ -88,7 +88,7 @@ def _is_key(key: Expression, side: nodes.Node) -> bool:
 def _shown(key: Expression, side: nodes.Node) -> str:
     """The key as it is written in the statement."""
     text = str(key)
-    for source in nodes.relations(side):
+    for source in trees.relations(side):
         if isinstance(key, ColumnRef) and source.prefixed and text.startswith(f"{source.alias}_"):
             return f"{source.alias}.{text.removeprefix(f'{source.alias}_')}"
     return text
@@ -97,7 +97,7 @@ def _shown(key: Expression, side: nodes.Node) -> str:
 def _join_repartition(checked: Checked) -> Iterator[Found]:
     if checked.query is None:
         return
-    joins = [node for node in nodes.walk(checked.query.root) if isinstance(node, nodes.Join)]
+    joins = [node for node in trees.walk(checked.query.root) if isinstance(node, nodes.Join)]
     written = list(checked.statement.find_all(syntax.Join))
     for number, join in enumerate(joins):
         sides = []

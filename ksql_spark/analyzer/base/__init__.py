@@ -1,0 +1,1 @@
+"""What all rooms of the analyzer use: errors with positions, scopes and names, settings, limits, formats."""

@@ -1,0 +1,1 @@
+"""Binds expressions: types, coercion, aggregates and intervals."""

@@ -1,0 +1,623 @@
+"""Binding of expressions: names to columns, calls to overloads, every node typed (reference §2.8, §3).
+
+``_RULES`` has one rule per node class. functions.registry types all operators and functions; coercions become
+Cast nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal as PythonDecimal
+from functools import reduce
+from typing import Any, NoReturn
+
+from sqlglot import exp
+
+from ksql_spark import deadline
+from ksql_spark.analyzer.base import timestamp_text
+from ksql_spark.analyzer.base.failures import failure, invalid, placed_at
+from ksql_spark.analyzer.base.plan_size import checked_type
+from ksql_spark.analyzer.base.scope import Scope
+from ksql_spark.analyzer.expressions.calls import (
+    call,
+    compare,
+    dereference,
+    no_time,
+    typed_null,
+    with_interval,
+    with_times,
+)
+from ksql_spark.analyzer.expressions.coercion import constants, unify
+from ksql_spark.analyzer.expressions.type_nodes import resolve_type
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import (
+    Call,
+    Case,
+    Cast,
+    Expression,
+    Lambda,
+    Literal,
+    MakeStruct,
+    TryCast,
+)
+from ksql_spark.functions import registry
+from ksql_spark.functions.arithmetic import MOST_YEARS
+from ksql_spark.functions.casts import can_cast
+from ksql_spark.functions.nullness import as_condition, with_ansi
+from ksql_spark.functions.spec import Kind, decimal_type
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.words import UNIT_MS
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    CALENDAR_INTERVAL,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    NULL,
+    STRING,
+    VARIANT,
+    Array,
+    Field,
+    Function,
+    Map,
+    Null,
+    SqlType,
+    Struct,
+    contains_interval,
+    is_numeric,
+)
+
+#: binds one class of nodes
+Rule = Callable[[Any, Scope], Expression]
+
+#: bare words that are interval units as arguments (reference §2.8)
+INTERVAL_UNITS = frozenset(
+    f"{unit}{plural}" for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY") for plural in ("", "S")
+)
+
+#: calls in MATCH_RECOGNIZE that look at rows of the match, or at the match
+NAVIGATION = frozenset(
+    ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "MATCH_ROWTIME", "MATCH_PROCTIME")
+)
+
+_MOST_DAYS = 10**9
+_MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
+
+
+def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
+    """The bound expression of ``node``, a tree of the grammar's expression nodes.
+
+    Raises:
+        KsqlError: with its position in the statement: an unknown or ambiguous name, types that do not fit, a
+            function that is unknown or not allowed here.
+    """
+    deadline.check()
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise invalid(f"{type(node).__name__} is not supported here.", node)
+    bound = rule(node, scope)
+    if isinstance(bound, (Call, MakeStruct)):
+        checked_type(bound.type, node)
+    return with_ansi(bound) if scope.ansi else bound
+
+
+def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
+    """``node`` as the condition of WHERE, HAVING or WHEN: its type must be BOOLEAN.
+
+    Raises:
+        KsqlError: as bind_expression; PREDICATE_TYPE.
+    """
+    bound = bind_expression(node, scope)
+    if scope.ansi:
+        bound = as_condition(typed_null(bound, BOOLEAN))
+    if bound.type != BOOLEAN:
+        raise failure(
+            "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
+        )
+    return bound
+
+
+def bind_check(node: exp.Expr, scope: Scope) -> Expression:
+    """``node`` as the condition of a CHECK, which in the SQL standard a row violates only if it is FALSE.
+
+    Raises:
+        KsqlError: as bind_predicate.
+    """
+    bound = bind_predicate(node, scope)
+    if not scope.ansi:
+        return bound
+    whole = typed_null(bind_expression(node, scope), BOOLEAN)
+    return call("COALESCE", (whole, Literal(True, BOOLEAN)), node)
+
+
+# ---- literals and columns ---------------------------------------------------------------------------------
+
+
+def _integer(node: nodes.IntegerLiteral, scope: Scope) -> Expression:
+    return _whole(node.value, node)
+
+
+def _whole(value: int, node: exp.Expr) -> Literal:
+    if -(2**31) <= value < 2**31:
+        return Literal(value, INTEGER)
+    if -(2**63) <= value < 2**63:
+        return Literal(value, BIGINT)
+    raise invalid(f"The number {value} does not fit BIGINT.", node, hint="Write it as a DECIMAL or DOUBLE.")
+
+
+def _decimal(node: nodes.DecimalLiteral, scope: Scope) -> Expression:
+    return Literal(node.value, decimal_type(node.value))
+
+
+def _string(node: exp.Literal, scope: Scope) -> Expression:
+    return Literal(str(node.this), STRING)
+
+
+def _column(node: exp.Column, scope: Scope) -> Expression:
+    return scope.resolve(node.table, node.name, node)
+
+
+# ---- operators ----------------------------------------------------------------------------------------
+
+
+def _interval(node: nodes.Interval, scope: Scope) -> Expression:
+    by_calendar = {"MONTHS": 1, "YEARS": 12}
+    if not by_calendar.keys() & set(node.units):
+        length = sum(a * UNIT_MS[u] for a, u in zip(node.amounts, node.units, strict=True))
+        if abs(length) > _MOST_DAYS * UNIT_MS["DAYS"]:
+            raise invalid(f"An INTERVAL cannot be longer than {_MOST_DAYS} days.", node)
+        return Literal(length, INTERVAL)
+    if not set(node.units) <= by_calendar.keys():
+        raise invalid("An INTERVAL has months and years, or weeks, days and shorter units; not both.", node)
+    months = sum(a * by_calendar[u] for a, u in zip(node.amounts, node.units, strict=True))
+    if abs(months) > 12 * MOST_YEARS:
+        raise invalid(f"An INTERVAL of months cannot be longer than {MOST_YEARS} years.", node)
+    return Literal(months, CALENDAR_INTERVAL)
+
+
+def _arithmetic(symbol: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
+        left, right = with_interval(symbol, left, right)
+        if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
+            left, right = typed_null(left, widest), typed_null(right, widest)
+        if isinstance(left.type, Null) or isinstance(right.type, Null):
+            raise failure(
+                "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
+                right=_shown_type(right.type),
+                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+                hint="Give the NULL a type: CAST(NULL AS ...).",
+            )  # fmt: skip
+        try:
+            return call(symbol, (left, right), node)
+        except KsqlError as error:
+            if error.condition != "FUNCTION_ARGUMENTS":
+                raise
+            raise failure(
+                "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
+                right=_shown_type(right.type),
+                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+            ) from None  # fmt: skip
+
+    return rule
+
+
+def _shown_type(type_: SqlType) -> str:
+    return "null" if isinstance(type_, Null) else str(type_)
+
+
+def _comparison(symbol: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        return compare(symbol, *_sides(node.this, node.expression, scope), node, scope)
+
+    return rule
+
+
+def _sides(left: exp.Expr, right: exp.Expr, scope: Scope) -> tuple[Expression, Expression]:
+    """The bound operands of a comparison."""
+    return _timestamp(left, right, scope), _timestamp(right, left, scope)
+
+
+def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
+    """``node`` bound; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
+    bound = bind_expression(node, scope)
+    if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
+        instant = timestamp_text.epoch_ms(bound.value)
+        if instant is None:
+            raise no_time(bound.value, "TIMESTAMP", node)
+        return Literal(instant, BIGINT)
+    return bound
+
+
+def _is_moment(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Column) and node.name in _MOMENTS
+
+
+def _between(node: exp.Between, scope: Scope) -> Expression:
+    low, high = node.args["low"], node.args["high"]
+    value = bind_expression(node.this, scope)
+    bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
+    if scope.ansi:
+        type_ = next((e.type for e in (value, *bounds) if not isinstance(e.type, Null)), NULL)
+        value, *bounds = [typed_null(e, type_) for e in (value, *bounds)]
+    for bound, part in zip(bounds, (low, high), strict=True):
+        # for the errors, because those of <= and >= are clearer
+        compare("<=", value, bound, part, scope)
+    return call("BETWEEN", (value, *bounds), node)
+
+
+def _in(node: exp.In, scope: Scope) -> Expression:
+    members = [node.this, *node.expressions]
+    bound = [_timestamp(m, node.this, scope) for m in members]
+    if isinstance(bound[0].type, Null) and not scope.ansi:
+        raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
+    type_, fitted = unify(bound, members, scope.problem)
+    if scope.ansi:
+        fitted = [typed_null(e, type_) for e in fitted]
+    if isinstance(type_, Map):
+        # maps can only be compared with =
+        meant = with_ansi if scope.ansi else _same
+        tests: list[Expression] = [meant(call("=", (fitted[0], m), node)) for m in fitted[1:]]
+        return reduce(lambda a, b: meant(call("OR", (a, b), node)), tests)
+    bound_call = with_times(call("IN", fitted, node), node)
+    members_ = constants(bound_call.arguments[1:], type_)
+    return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
+
+
+def _same(node: Expression) -> Expression:
+    return node
+
+
+def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
+    what = "EXISTS" if isinstance(node, nodes.Exists) else "IN (SELECT …)"
+    raise invalid(
+        f"{what} is a condition of a query's WHERE, alone or joined by AND; not part of an expression.",
+        node,
+        hint="Put OR into two queries, with UNION ALL.",
+    )
+
+
+def _like(node: nodes.Like, scope: Scope) -> Expression:
+    parts = [node.this, node.expression, *([node.escape] if node.escape is not None else [])]
+    bound = [bind_expression(p, scope) for p in parts]
+    if scope.ansi:
+        bound = [typed_null(b, STRING) for b in bound]
+    if any(b.type != STRING for b in bound[:2]):
+        raise invalid(
+            f"Error in {scope.clause} expression: Like condition must be between strings, "
+            f"got {bound[0].type} and {bound[1].type}.",
+            node,
+        )
+    if len(bound) == 3 and len(str(node.escape.this if node.escape is not None else "")) != 1:
+        raise invalid(f"ESCAPE needs exactly one character, got {bound[2]}.", node)
+    return call("LIKE", bound, node)
+
+
+def _logical(word: str) -> Rule:
+    def rule(node: exp.Binary, scope: Scope) -> Expression:
+        return call(word, [_operand(node.this, scope), _operand(node.expression, scope)], node)
+
+    return rule
+
+
+def _operand(node: exp.Expr, scope: Scope) -> Expression:
+    bound = bind_expression(node, scope)
+    if bound.type not in (BOOLEAN, NULL):
+        raise failure(
+            "PREDICATE_TYPE", node, clause=scope.clause, expression=scope.show(bound), type=bound.type
+        )
+    return bound
+
+
+def _not(node: exp.Not, scope: Scope) -> Expression:
+    inner: exp.Expr = node.this
+    if isinstance(inner, exp.Is):
+        return call("IS NOT NULL", (bind_expression(inner.this, scope),), node)
+    return call("NOT", (_operand(inner, scope),), node)
+
+
+def _is_null(node: exp.Is, scope: Scope) -> Expression:
+    return call("IS NULL", (bind_expression(node.this, scope),), node)
+
+
+def _negate(node: exp.Neg, scope: Scope) -> Expression:
+    if isinstance(node.this, nodes.IntegerLiteral):
+        return _whole(-node.this.value, node)
+    bound = bind_expression(node.this, scope)
+    if isinstance(bound, Literal) and (is_numeric(bound.type) or contains_interval(bound.type)):
+        value = bound.value
+        # "-" would round a DECIMAL to 28 digits
+        return Literal(value.copy_negate() if isinstance(value, PythonDecimal) else -value, bound.type)
+    return call("NEG", (bound,), node)
+
+
+def _plus(node: nodes.Pos, scope: Scope) -> Expression:
+    bound = bind_expression(node.this, scope)
+    if not is_numeric(bound.type):
+        raise invalid(f"Unary plus needs a number, got {bound} ({bound.type}).", node)
+    return bound
+
+
+def _subscript(node: nodes.Subscript, scope: Scope) -> Expression:
+    collection = bind_expression(node.this, scope)
+    index = bind_expression(node.index_expression, scope)
+    if not isinstance(collection.type, (Array, Map)):
+        raise invalid(f"[] needs an ARRAY or a MAP, got {collection} ({collection.type}).", node)
+    return call("[]", (collection, index), node)
+
+
+def _json_path(node: nodes.JsonPath, scope: Scope) -> Expression:
+    operand = bind_expression(node.this, scope)
+    if operand.type not in (STRING, VARIANT):
+        hint = "Write -> for the field of a STRUCT." if isinstance(operand.type, Struct) else None
+        raise invalid(
+            f": needs a VARIANT, or a STRING with JSON, got {operand} ({operand.type}).", node, hint=hint
+        )
+    path = "$" + "".join(f"[{_quoted_step(step)}]" for step in node.steps)
+    return call(":", (operand, Literal(path, STRING)), node)
+
+
+def _quoted_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return str(step)
+    return f'"{step}"' if "'" in step else f"'{step}'"
+
+
+def struct_fields(node: nodes.AllFields, scope: Scope) -> list[tuple[str, Expression]]:
+    """The fields of ``s->*``: (name, expression) for each field of a STRUCT.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if the operand is not a STRUCT; those of bind_expression.
+    """
+    operand = bind_expression(node.this, scope)
+    if not isinstance(operand.type, Struct):
+        raise invalid(f"->* needs a STRUCT, got {operand} ({operand.type}).", node)
+    return [(field.name, dereference(operand, field.name, node)) for field in operand.type.fields]
+
+
+# ---- constructors, CASE, CAST -------------------------------------------------------------------------
+
+
+def _array(node: nodes.ArrayConstructor, scope: Scope) -> Expression:
+    if not node.elements:
+        raise invalid("Array constructor cannot be empty. Please supply at least one element.", node)
+    element, members = unify([bind_expression(e, scope) for e in node.elements], node.elements, scope.problem)
+    if isinstance(element, Null):
+        raise invalid(
+            "Cannot construct an array with all NULL elements.", node,
+            hint="Give one of them a type: CAST(NULL AS ...).",
+        )  # fmt: skip
+    return Call("ARRAY", tuple(members), Array(element))
+
+
+def _map(node: nodes.MapConstructor, scope: Scope) -> Expression:
+    if not node.entries:
+        raise invalid("Map constructor cannot be empty. Please supply at least one key value pair.", node)
+    key_nodes, value_nodes = [e.map_key for e in node.entries], [e.value for e in node.entries]
+    key, keys = unify([bind_expression(k, scope) for k in key_nodes], key_nodes, scope.problem)
+    value, values = unify([bind_expression(v, scope) for v in value_nodes], value_nodes, scope.problem)
+    for type_, what in ((key, "keys"), (value, "values")):
+        if isinstance(type_, Null):
+            hint = "Give one of them a type: CAST(NULL AS ...)."
+            raise invalid(f"Cannot construct a map with all NULL {what}.", node, hint=hint)
+    flat = tuple(part for pair in zip(keys, values, strict=True) for part in pair)
+    return Call("MAP", flat, Map(key, value))
+
+
+def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
+    fields: list[tuple[str, Expression]] = []
+    for item in node.fields:
+        name = str(item.this.this)
+        if any(name == known for known, _ in fields):
+            raise invalid(f"Duplicate field name in STRUCT: '{name}'.", item)
+        value = bind_expression(item.value, scope)
+        if isinstance(value.type, Null):
+            raise invalid(f"The STRUCT field {name} has no type.", item, hint="Use CAST(NULL AS ...).")
+        fields.append((name, value))
+    return MakeStruct(tuple(fields), Struct(tuple(Field(name, e.type) for name, e in fields)))
+
+
+def _case(node: exp.Case, scope: Scope) -> Expression:
+    branches: list[exp.If] = node.args["ifs"]
+    conditions = []
+    for branch in branches:
+        if node.this is not None:
+            condition = compare("=", *_sides(node.this, branch.this, scope), branch.this, scope)
+            conditions.append(as_condition(with_ansi(condition)) if scope.ansi else condition)
+            continue
+        condition = bind_expression(branch.this, scope)
+        if scope.ansi:
+            condition = as_condition(typed_null(condition, BOOLEAN))
+        if condition.type != BOOLEAN:
+            raise invalid(
+                f"WHEN operand type should be boolean. Type for '{condition}' is {condition.type}.", branch
+            )
+        conditions.append(condition)
+    results: list[exp.Expr] = [b.args["true"] for b in branches]
+    default: exp.Expr | None = node.args.get("default")
+    parts = [*results, *([default] if default is not None else [])]
+    type_, bound = unify([bind_expression(p, scope) for p in parts], parts, scope.problem)
+    if isinstance(type_, Null):
+        raise invalid(
+            "Invalid Case expression. All case branches have NULL type.", node,
+            hint="Give one of them a type: CAST(NULL AS ...).",
+        )  # fmt: skip
+    whens = tuple(zip(conditions, bound, strict=False))
+    return Case(whens, bound[-1] if default is not None else None, type_)
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expression:
+    target = resolve_type(node.args["to"], scope.types)
+    operand = bind_expression(node.this, scope)
+    if not can_cast(operand.type, target):
+        raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
+    if operand.type == target:
+        return operand
+    return (TryCast if isinstance(node, exp.TryCast) else Cast)(operand, target)
+
+
+# ---- calls --------------------------------------------------------------------------------------------
+
+
+def refuse_nested(node: nodes.FunctionCall, _: Scope) -> NoReturn:
+    """Refuse a table function within another call; a ``table_function`` rule of scopes."""
+    raise invalid(f"Table functions can't be nested: {node.name}.", node)
+
+
+def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
+    if node.name == "GROUPING" and scope.grouping is not None:
+        return scope.grouping(node, scope)
+    if scope.navigation is not None and node.name in NAVIGATION:
+        return scope.navigation(node, scope)
+    with placed_at(node.this):
+        spec = registry.require(node.name)
+    if spec.kind is Kind.AGGREGATE:
+        if scope.aggregate is None:
+            raise failure("AGGREGATE_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
+        return scope.aggregate(node, scope)
+    if node.condition is not None:
+        raise invalid(f"FILTER is only for aggregate functions; {node.name} is not one.", node.condition)
+    if spec.kind is Kind.TABLE:
+        if scope.table_function is None:
+            raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
+        return scope.table_function(node, scope)
+    if spec.kind is Kind.OPERATOR:
+        raise failure(
+            "FUNCTION_UNKNOWN", node.this, name=node.name, hint="SHOW FUNCTIONS lists all functions."
+        )
+    if node.distinct:
+        raise invalid(f"DISTINCT is only for aggregate functions; {node.name} is not one.", node)
+    arguments = bind_arguments(node, scope)
+    if scope.ansi and node.name == "FILTER":
+        arguments = [_criterion(a, node) for a in arguments]
+    return call(node.name, arguments, node)
+
+
+def _criterion(node: Expression, place: exp.Expr) -> Expression:
+    """The lambda of FILTER, if ``node`` is one, where NULL takes no element."""
+    if not isinstance(node, Lambda) or node.body.type != BOOLEAN:
+        return node
+    condition = as_condition(node.body)
+    if condition == node.body:
+        condition = call("COALESCE", (condition, Literal(False, BOOLEAN)), place)
+    return Lambda(node.parameters, condition, node.type)
+
+
+def bind_arguments(node: nodes.FunctionCall, scope: Scope) -> list[Expression]:
+    """The bound arguments of a call: without ``*``, interval units as texts, lambdas bound in two phases."""
+    arguments = [a for a in node.arguments if not isinstance(a, exp.Star)]
+    if not any(isinstance(a, nodes.Lambda) for a in arguments):
+        return [_argument(a, scope) for a in arguments]
+    plain = {i: _argument(a, scope) for i, a in enumerate(arguments) if not isinstance(a, nodes.Lambda)}
+    types: list[SqlType] = []
+    literals: list[Any] = []
+    for i, argument in enumerate(arguments):
+        if isinstance(argument, nodes.Lambda):
+            types.append(registry.unbound_lambda(len(argument.parameters)))
+            literals.append(None)
+        else:
+            types.append(plain[i].type)
+            bound = plain[i]
+            literals.append(bound.value if isinstance(bound, Literal) else None)
+    with placed_at(node):
+        parameters = registry.lambda_parameters(node.name, types, literals)
+    return [
+        _lambda(a, parameters[i] or (), scope) if isinstance(a, nodes.Lambda) else plain[i]
+        for i, a in enumerate(arguments)
+    ]
+
+
+def _argument(node: exp.Expr, scope: Scope) -> Expression:
+    is_unit = isinstance(node, exp.Column) and not node.table and node.name in INTERVAL_UNITS
+    if is_unit and not scope.is_column(node.name):
+        return Literal(node.name, STRING)
+    return bind_expression(node, scope)
+
+
+def _lambda(node: nodes.Lambda, types: Sequence[SqlType], scope: Scope) -> Lambda:
+    names = [str(p.this) for p in node.parameters]
+    for name, parameter in zip(names, node.parameters, strict=True):
+        if name in scope.lambdas or names.count(name) > 1:
+            raise invalid(f"Reusing lambda arguments in nested lambda is not allowed: {name}.", parameter)
+        if scope.is_column(name):
+            raise invalid(
+                f"Lambda function argument can't be a column name: {name}.", parameter, hint="Rename it."
+            )
+    body = bind_expression(node.body, scope.with_lambda(dict(zip(names, types, strict=True))))
+    return Lambda(tuple(names), body, Function(tuple(types), body.type))
+
+
+def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
+    raise invalid("A lambda can only be an argument of a function such as TRANSFORM, FILTER or REDUCE.", node)
+
+
+def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
+    if scope.window_function is None:
+        hint = "It is for the SELECT of persistent and push queries."
+        raise invalid(f"{node.this.name}() OVER (…) is not allowed here.", node, hint=hint)
+    return scope.window_function(node, scope)
+
+
+def _match_value(node: nodes.MatchValue, scope: Scope) -> Expression:
+    if scope.match_value is None:
+        raise invalid("FINAL and RUNNING are for MEASURES of MATCH_RECOGNIZE.", node)
+    return scope.match_value(node, scope)
+
+
+_RULES: dict[type[exp.Expr], Rule] = {
+    nodes.IntegerLiteral: _integer,
+    nodes.DecimalLiteral: _decimal,
+    nodes.FloatLiteral: lambda node, scope: Literal(node.value, DOUBLE),
+    exp.Literal: _string,
+    exp.Boolean: lambda node, scope: Literal(bool(node.this), BOOLEAN),
+    exp.Null: lambda node, scope: Literal(None, NULL),
+    exp.Column: _column,
+    exp.Paren: lambda node, scope: bind_expression(node.this, scope),
+    exp.Neg: _negate,
+    nodes.Pos: _plus,
+    exp.Add: _arithmetic("+"),
+    exp.Sub: _arithmetic("-"),
+    exp.Mul: _arithmetic("*"),
+    exp.Div: _arithmetic("/"),
+    exp.Mod: _arithmetic("%"),
+    exp.DPipe: lambda node, scope: call(
+        "||", (bind_expression(node.this, scope), bind_expression(node.expression, scope)), node
+    ),
+    exp.EQ: _comparison("="),
+    exp.NEQ: _comparison("<>"),
+    exp.LT: _comparison("<"),
+    exp.LTE: _comparison("<="),
+    exp.GT: _comparison(">"),
+    exp.GTE: _comparison(">="),
+    exp.NullSafeNEQ: _comparison("IS DISTINCT FROM"),
+    exp.NullSafeEQ: _comparison("IS NOT DISTINCT FROM"),
+    exp.Is: _is_null,
+    exp.In: _in,
+    nodes.Exists: _sub_query,
+    nodes.InQuery: _sub_query,
+    exp.Between: _between,
+    nodes.Like: _like,
+    exp.Not: _not,
+    exp.And: _logical("AND"),
+    exp.Or: _logical("OR"),
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    nodes.FunctionCall: _call,
+    nodes.Dereference: lambda node, scope: dereference(
+        bind_expression(node.this, scope), node.field_name, node
+    ),
+    nodes.Subscript: _subscript,
+    nodes.JsonPath: _json_path,
+    nodes.Interval: _interval,
+    nodes.ArrayConstructor: _array,
+    nodes.MapConstructor: _map,
+    nodes.StructConstructor: _struct,
+    nodes.Lambda: _lambda_alone,
+    nodes.MatchValue: _match_value,
+    nodes.WindowFunction: _window_function,
+}

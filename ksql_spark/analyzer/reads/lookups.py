@@ -1,0 +1,287 @@
+"""Key lookups: which keys the rows of a pull query can have, and errors for queries that need a scan.
+
+Lookups only narrow what is read: the whole WHERE is still evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from itertools import product
+from typing import Any
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.failures import invalid
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.rows import RowChange
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Aggregate, BatchJoin, Filter, Limit, Node, Project, Source
+from ksql_spark.plan.queries import KeyLookup
+from ksql_spark.plan.trees import children
+from ksql_spark.types import BYTES, STRING, is_numeric
+
+#: with more keys than this, a scan is used
+MAX_LOOKUPS = 1000
+SCAN_HINT = "ksql.query.pull.table.scan.enabled=true allows it."
+
+
+def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, ...] | None:
+    """The keys that rows satisfying ``predicate`` can have; None if they cannot be listed.
+
+    Args:
+        predicate: the bound WHERE.
+        source: the table.
+    """
+    keys = [c.name for c in source.schema.key]
+    return _lookups(_alternatives(predicate, frozenset(keys)), keys)
+
+
+def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
+    lookups: dict[KeyLookup, None] = {}
+    for alternative in alternatives:
+        if any(k not in alternative for k in keys):
+            return None
+        for values in product(*(alternative[k] for k in keys)):
+            lookups[KeyLookup(tuple(values))] = None
+            if len(lookups) > MAX_LOOKUPS:
+                return None
+    return tuple(lookups) if keys else None
+
+
+#: key column -> the values it may have
+_Alternative = dict[str, tuple[Expression, ...]]
+
+
+def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
+    """Return ``node`` as alternatives (ORs), each with the values that it allows for key columns.
+
+    With the keys A and B, ``(A = 1 OR A = 2) AND B = 3 AND C = 4`` gives ``{A: (1,), B: (3,)}`` and
+    ``{A: (2,), B: (3,)}``.
+    """
+    match node:
+        case Call("OR", (left, right), _):
+            return [*_alternatives(left, keys), *_alternatives(right, keys)]
+        case Call("AND", (left, right), _):
+            return _both(_alternatives(left, keys), _alternatives(right, keys))
+        case Call("=", (left, right), _):
+            for side, other in ((left, right), (right, left)):
+                if isinstance(side, ColumnRef) and side.name in keys and not columns_in(other):
+                    return [{side.name: (other,)}]
+        case Call("IN", (ColumnRef(name, _), Members() as members), _) if name in keys:
+            return [{name: members.literals}]
+        case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
+            if not any(columns_in(m) for m in members):
+                return [{name: tuple(members)}]
+    return [{}]
+
+
+def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Alternative]:
+    merged = [{**b, **a} for a, b in product(first, second)]
+    return merged if len(merged) <= MAX_LOOKUPS else [{}]
+
+
+# ---- batch queries ------------------------------------------------------------------------------------
+
+
+def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
+    """Return for each source below ``root``, left to right, the keys that rows of the result can come from.
+
+    ``column = constant`` is never true for NULL, so a condition on a column can be pushed below outer joins:
+    any row that the narrower input adds is dropped again by the WHERE, which stays.
+    """
+    return tuple(_narrow(root, [{}]))
+
+
+def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
+    """Lookups of the sources below ``node``; ``alternatives`` are conditions on its columns."""
+    match node:
+        case Source(source):
+            keys = [node.column_name(c.name) for c in source.schema.key]
+            yield _lookups(alternatives, keys) if source.is_table else None
+            return
+        case Filter(_, predicate):
+            conditions = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
+            alternatives = _both(alternatives, conditions)
+        case BatchJoin():
+            alternatives = _with_equals(alternatives, _equal_columns(node))
+        case Project(_, keys_, values):
+            alternatives = _renamed(alternatives, (*keys_, *values))
+        case Aggregate(_, group_by):
+            alternatives = _renamed(alternatives, group_by)
+        case Limit():
+            alternatives = [{}]
+    for child in children(node):
+        yield from _narrow(child, alternatives)
+
+
+def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
+    """Conditions on a projection's columns, as conditions on the child's columns that they rename."""
+    below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
+    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]
+
+
+def _equal_columns(node: Node) -> list[tuple[str, str]]:
+    """The pairs of columns that the joins of one FROM clause make equal."""
+    if not isinstance(node, BatchJoin):
+        return []
+    found = [*_equal_columns(node.left), *_equal_columns(node.right)]
+    of_left = {column.name for column in node.left.schema.columns}
+    for part in conjuncts(node.condition):
+        match part:
+            # two columns of one side are equal only in rows with a partner, which an outer join does not need
+            case Call("=", (ColumnRef(left), ColumnRef(right))) if (left in of_left) != (right in of_left):
+                found.append((left, right))
+    return found
+
+
+def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
+    """``known`` with each condition copied to the columns that a join equates with its column."""
+    result = []
+    for alternative in known:
+        more = dict(alternative)
+        for _ in equal:  # often enough to follow chains of equalities
+            for left, right in equal:
+                for name, other in ((left, right), (right, left)):
+                    if name in more:
+                        more.setdefault(other, more[name])
+        result.append(more)
+    return result
+
+
+# ---- rules --------------------------------------------------------------------------------------------
+
+
+def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
+    """Refuse impossible keys: a text in an IN list for a number, NULL for a table's key (reference §2.5).
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    keys = {c.name: c for c in source.schema.key}
+    for part in walk(predicate):
+        match part:
+            case Call("IN" | "=" as function, (ColumnRef(name, _), *values), _) if name in keys:
+                pass
+            case Call("=" as function, (*values, ColumnRef(name, _)), _) if name in keys:
+                pass
+            case _:
+                continue
+        for value in values:
+            match value:
+                case Cast(Literal(text, given), wanted) if (
+                    function == "IN" and given == STRING and is_numeric(wanted)
+                ):
+                    raise invalid(
+                        f"'{text}' can not be converted to the type of the key column: "
+                        f"{name} {keys[name].type} KEY",
+                        node,
+                    )
+                case Literal(None) | Cast(Literal(None)) if source.is_table:
+                    raise invalid(f"Primary key columns can not be NULL: {part}.", node)
+
+
+#: conditions that must all hold
+_Conditions = tuple[Expression, ...]
+_RANGES = frozenset({"<", "<=", ">", ">=", "BETWEEN"})
+
+
+def check_scan(
+    predicate: Expression | None,
+    source: DataSource,
+    query: nodes.Select | RowChange,
+    config: Mapping[str, Any],
+) -> None:
+    """Refuse a WHERE that needs a scan if the configuration disables scans (reference §2.5).
+
+    Each disjunct of the WHERE must be a lookup; or there is only one, and it is a range scan, which windowed
+    tables do not support.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if settings.flag(config, "ksql.query.pull.table.scan.enabled"):
+        return
+    if predicate is None:
+        raise invalid(_SCAN_NEEDED, query, hint=SCAN_HINT)
+    disjuncts = _disjuncts(predicate)
+    has_ranges = (
+        len(disjuncts) == 1
+        and source.window is None
+        and [c.type in (STRING, BYTES) for c in source.schema.key] == [True]
+        and settings.flag(config, "ksql.query.pull.range.scan.enabled")
+    )
+    reasons = [r for d in disjuncts if (r := _needs_scan(d, source, has_ranges)) is not None]
+    if reasons:
+        # the problem of one disjunct says more
+        reason = next((r for r in reasons if r != _SCAN_NEEDED), _SCAN_NEEDED)
+        raise invalid(reason, query.where, hint=SCAN_HINT)
+
+
+_SCAN_NEEDED = "Query requires table scan to be enabled."
+
+
+def _needs_scan(conditions: _Conditions, source: DataSource, has_ranges: bool) -> str | None:
+    """Return why only a scan finds the rows that satisfy all ``conditions``; None if a lookup finds them."""
+    keys = frozenset(c.name for c in source.schema.key)
+    comparisons = [c for c in conditions if isinstance(c, Call)]
+    compared = [(name, c.function) for c in comparisons if (name := _compared_key(c, keys)) is not None]
+    names = [name for name, _ in compared]
+    if len(set(names)) < len(names):
+        return (
+            "A comparison condition on the key column cannot be combined with other comparisons such as an "
+            "IN predicate."
+        )
+    if keys == set(names):
+        is_range = any(function in _RANGES for _, function in compared)
+        return _SCAN_NEEDED if is_range and not has_ranges else None
+    touched = {k for c in conditions for k in columns_in(c) & keys}
+    if not touched:
+        return f"WHERE clause missing key column for disjunct: {_text(conditions)}"
+    if len(keys) > 1:
+        return (
+            "Multi-column sources must specify every key in the WHERE clause. "
+            f"Specified: {sorted(touched)} Expected: {sorted(keys)}."
+        )
+    if any(isinstance(a, ColumnRef) and a.name in keys for c in comparisons for a in c.arguments):
+        return "A comparison must be between a key column and a resolvable expression."
+    return "A comparison must directly reference a key column."
+
+
+def _compared_key(node: Call, keys: frozenset[str]) -> str | None:
+    """The key column that ``node`` compares with values without columns, or None."""
+    if node.function not in {"=", "IN", *_RANGES}:
+        return None
+    sides = node.arguments[:1] if node.function in ("IN", "BETWEEN") else node.arguments
+    for side in sides:
+        others = (a for a in node.arguments if a is not side)
+        if isinstance(side, ColumnRef) and side.name in keys and not any(columns_in(o) for o in others):
+            return side.name
+    return None
+
+
+def _disjuncts(node: Expression) -> list[_Conditions]:
+    """``node`` as an OR of ANDs; parts that would give too many disjuncts are not expanded."""
+    match node:
+        case Call("OR", (left, right), _):
+            return [*_disjuncts(left), *_disjuncts(right)]
+        case Call("AND", (left, right), _):
+            first, second = _disjuncts(left), _disjuncts(right)
+            if len(first) * len(second) <= MAX_LOOKUPS:
+                return [(*a, *b) for a, b in product(first, second)]
+    return [(node,)]
+
+
+def _text(conditions: _Conditions) -> str:
+    """``conditions``, joined by AND, for messages."""
+    return reduce("({} AND {})".format, map(str, conditions))
+
+
+def conjuncts(node: Expression) -> list[Expression]:
+    """The conditions that AND joins in ``node``."""
+    if isinstance(node, Call) and node.function == "AND":
+        return [c for a in node.arguments for c in conjuncts(a)]
+    return [node]

@@ -1,0 +1,1 @@
+"""Binds FROM: sources, joins and their times, windows."""

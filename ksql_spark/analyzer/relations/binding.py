@@ -1,0 +1,373 @@
+"""FROM: binds sources, joins, sub-queries and common table expressions, and builds their plan nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.base.failures import invalid, place
+from ksql_spark.analyzer.base.naming import first_free
+from ksql_spark.analyzer.base.plan_size import PlanSize
+from ksql_spark.analyzer.base.scope import BoundRelation, Scope, hidden_columns
+from ksql_spark.analyzer.base.settings import is_ansi
+from ksql_spark.analyzer.expressions.binding import bind_expression
+from ksql_spark.analyzer.expressions.calls import call
+from ksql_spark.analyzer.relations.errors_of import errors_of
+from ksql_spark.analyzer.relations.joins import Joined, bind_join, relations_of
+from ksql_spark.expressions import ColumnRef
+from ksql_spark.grammar import nodes
+from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import FOREIGN_KEY, REPLICATED, Filter, FlatMap, Join, Node, Project, Source
+from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
+
+
+@dataclass(frozen=True)
+class Context:
+    """The context in which a query is bound: metastore, configuration, common table expressions.
+
+    ``bind_nested`` binds a sub-query or MATCH_RECOGNIZE (a parameter, to avoid a circular import).
+    ``is_batch``: sources are read up to their ends.
+    ``size``: how much has been bound; all contexts of a statement share it.
+    """
+
+    metastore: MetaStore
+    config: Mapping[str, Any]
+    bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
+    common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
+    is_batch: bool = False
+    size: PlanSize = field(default_factory=PlanSize)
+
+    def with_common_tables(self, query: nodes.QueryNode) -> Context:
+        """Return this context with the CTEs of ``query``. A later CTE may use earlier ones."""
+        if not query.ctes:
+            return self
+        return replace(
+            self, common_tables={**self.common_tables, **{c.table_name: c.query for c in query.ctes}}
+        )
+
+
+@dataclass(frozen=True)
+class From:
+    """A bound FROM clause.
+
+    Args:
+        tree: its joins.
+        scope: its names.
+        unnests: for each CROSS JOIN UNNEST the table functions that make its columns.
+    """
+
+    tree: Joined | BoundRelation
+    scope: Scope
+    unnests: tuple[tuple[NamedExpression, ...], ...] = ()
+
+    @property
+    def relations(self) -> tuple[BoundRelation, ...]:
+        """The relations, left to right."""
+        return self.scope.relations
+
+    @property
+    def is_join(self) -> bool:
+        """Whether there is more than one relation."""
+        return isinstance(self.tree, Joined)
+
+
+def bind_from(from_item: nodes.Relation, context: Context) -> From:
+    """Bind the relations of ``relation`` and the conditions of its joins.
+
+    Raises:
+        KsqlError: an unknown source, a self-join, an invalid join.
+    """
+    from_item, unnests = without_unnests(from_item)
+    source = _bind_joins(from_item, context)
+    for unnest in unnests:
+        if source.tree.kind == TABLE:
+            raise invalid("Table source is not supported with table functions: UNNEST.", unnest)
+        relation, functions = bind_unnest(unnest, source.scope)
+        scope = replace(source.scope, relations=(*source.relations, relation))
+        source = replace(source, scope=scope, unnests=(*source.unnests, functions))
+    return source
+
+
+def without_unnests(from_item: nodes.Relation) -> tuple[nodes.Relation, list[nodes.Unnest]]:
+    """A FROM clause without its CROSS JOIN UNNESTs, and these, left to right."""
+    found: list[nodes.Unnest] = []
+    while isinstance(from_item, nodes.Unnest):
+        found.append(from_item)
+        from_item = from_item.left
+    return from_item, found[::-1]
+
+
+def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[NamedExpression, ...]]:
+    """The relation of a CROSS JOIN UNNEST, and the table functions that make its columns.
+
+    Args:
+        node: the join.
+        scope: the names of the relations before it.
+
+    Raises:
+        KsqlError: as bind_expression; an alias or column that exists.
+    """
+    array = bind_expression(node.array, scope.at("UNNEST"))
+    names = ("EXPLODE", "EXPLODE_POSITIONS")[: 1 + node.ordinality]
+    calls = [call(name, (array,), node.array) for name in names]
+    columns = tuple(Column(str(c.this), e.type) for c, e in zip(node.columns, calls, strict=True))
+    relation = BoundRelation(node.alias_name, Schema(columns), STREAM, place=node)
+    check_aliases((*scope.relations, relation))
+    taken = {r.internal(n) for r in scope.relations for n in (*(c.name for c in r.schema.columns), *r.hidden)}
+    for i, column in enumerate(columns):
+        if column.name in taken | RESERVED_COLUMNS | {c.name for c in columns[:i]}:
+            raise invalid(f"UNNEST: there is a column {column.name} already.", node.columns[i])
+    return relation, tuple(NamedExpression(c.name, e) for c, e in zip(columns, calls, strict=True))
+
+
+def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
+    is_join = isinstance(from_item, nodes.Join)
+    relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
+    _check_self_joins(relations)
+    check_aliases(relations)
+    scope = Scope(tuple(relations), types=context.metastore.types(), ansi=is_ansi(context.config))
+    if not isinstance(from_item, nodes.Join):
+        return From(relations[0], scope)
+    taken = {c.name for relation in relations for c in relation.schema.columns}
+    check_internal_names(relations)
+    rowkey = _synthetic_name(taken)
+    tree = _join_tree(from_item, {id(relation.place): relation for relation in relations}, scope, rowkey)
+    if tree.synthetic:
+        scope = replace(scope, extra={tree.synthetic: tree.left_key.type})
+    return From(tree, scope)
+
+
+def check_internal_names(relations: Iterable[BoundRelation]) -> None:
+    """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    seen: dict[str, str] = {}
+    for relation in relations:
+        for column in relation.schema.columns:
+            name, shown = relation.internal(column.name), f"{relation.alias}.{column.name}"
+            if name in seen:
+                raise invalid(
+                    f"The columns {seen[name]} and {shown} would both be called `{name}`.", relation.place,
+                    hint="Give one of the sources another alias.",
+                )  # fmt: skip
+            seen[name] = shown
+
+
+def _synthetic_name(taken: set[str]) -> str:
+    return first_free("ROWKEY", taken)
+
+
+def flat(from_item: nodes.Relation) -> list[nodes.Relation]:
+    """The relations that a FROM clause joins, left to right."""
+    if isinstance(from_item, nodes.Join):
+        return [*flat(from_item.left), *flat(from_item.right)]
+    return [from_item]
+
+
+def named_query(
+    from_item: nodes.Relation, context: Context
+) -> tuple[str, nodes.QueryNode | nodes.MatchRecognize | None, Context]:
+    """A relation's alias, its query (None for a source), and the context of that query.
+
+    Raises:
+        KsqlError: it is neither a name nor a sub-query.
+    """
+    match from_item:
+        case nodes.PastSource():
+            return from_item.alias_name, None, context
+        case nodes.AliasedSource():
+            if from_item.source_name not in context.common_tables:
+                return from_item.alias_name, None, context
+            visible = dict(context.common_tables)
+            query = visible.pop(from_item.source_name)
+            return from_item.alias_name, query, replace(context, common_tables=visible)
+        case nodes.SubQuery():
+            return from_item.alias_name or "SUBQUERY", from_item.query, context
+        case nodes.MatchRecognize():
+            return from_item.alias_name, from_item, context
+        case nodes.ErrorsOf():
+            query = errors_of(from_item, context.metastore, context.config, is_batch=context.is_batch)
+            return from_item.alias_name, query, replace(context, common_tables={})
+    raise invalid("This is not allowed in FROM.", from_item)
+
+
+def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
+    alias, query, context = named_query(from_item, context)
+    if query is not None:
+        relation = _nested(query, alias, context, prefixed, from_item)
+    else:
+        relation = source_relation(from_item, context.metastore, prefixed)
+    context.size.add(relation.schema, from_item)
+    return relation
+
+
+def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:
+    """The stream or table that ``from_item`` names; ``prefixed``: it is part of a join.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN.
+    """
+    assert isinstance(from_item, nodes.AliasedSource)
+    if isinstance(from_item, nodes.PastSource):
+        where = "VERIFY" if from_item.which in ("OLD", "NEW") else "pull queries"
+        raise invalid(f"{from_item.which} of {from_item.source_name} is for {where} only.", from_item)
+    source = metastore.require(from_item.source_name, place(from_item))
+    return BoundRelation(
+        from_item.alias_name, source.schema, source.kind, source.window, prefixed,
+        hidden_columns(source.window), source, None, from_item,
+    )  # fmt: skip
+
+
+def _nested(
+    query: nodes.QueryNode | nodes.MatchRecognize, alias: str, context: Context, prefixed: bool, at: exp.Expr
+) -> BoundRelation:
+    node = context.bind_nested(query, context)
+    hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if node.window else {})
+    return BoundRelation(alias, node.schema, node.kind, node.window, prefixed, hidden, None, node, at)
+
+
+def check_aliases(relations: Iterable[BoundRelation]) -> None:
+    """Refuse an alias that two relations have.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    seen: set[str] = set()
+    for relation in relations:
+        if relation.alias in seen:
+            raise invalid(
+                f"The alias '{relation.alias}' is used twice in FROM.", relation.place,
+                hint="Give each its own alias: FROM a x JOIN a y ON ...",
+            )  # fmt: skip
+        seen.add(relation.alias)
+
+
+def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
+    names: set[str] = set()
+    for relation in relations:
+        if relation.source is None:
+            continue
+        name = relation.source.name
+        if name in names:
+            if len(relations) == 2:
+                raise invalid(
+                    f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
+                    hint=f"Make a copy first: CREATE STREAM {name}_COPY AS SELECT * FROM {name}.",
+                )  # fmt: skip
+            raise invalid(
+                f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",
+                relation.place,
+            )
+        names.add(name)
+
+
+def _join_tree(node: nodes.Join, relations: dict[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
+    if isinstance(node.right, nodes.Join):
+        raise invalid(
+            "Joins are evaluated from left to right; parentheses around the right side are not supported.",
+            node,
+        )
+    left: Joined | BoundRelation
+    if isinstance(node.left, nodes.Join):
+        left = _join_tree(node.left, relations, scope, rowkey)
+    else:
+        left = relations[id(node.left)]
+    return bind_join(node, left, relations[id(node.right)], scope, rowkey)
+
+
+# ---- back to plan nodes -------------------------------------------------------------------------------
+
+
+def build_from(source: From, key_name: str | None = None) -> Node:
+    """The plan of a bound FROM clause, once all expressions are bound.
+
+    Args:
+        source: the clause; in joins, pseudo columns in ``scope.named`` become columns.
+        key_name: the name of the outermost join's key; None for its default.
+    """
+    node = _build(source.tree, source.scope, key_name)
+    for functions in source.unnests:
+        node = FlatMap(node, functions)
+    return node
+
+
+def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = None) -> Node:
+    if isinstance(side, BoundRelation):
+        return _build_relation(side, scope)
+    # the inner join's key has the name that the outer join uses, if possible
+    inner = None
+    if side.type == REPLICATED:
+        left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)
+        return Join(
+            left,
+            right,
+            side.type,
+            side.join,
+            side.left_key,
+            side.right_key,
+            "",
+            None,
+            side.grace_ms,
+            side.residual,
+            side.is_loaded_first,
+        )
+    if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
+        inner = side.left_key.name if side.left_key.name in side.left.candidates else None
+    left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
+    name = key_name or side.default_key
+    of_tables = side.residual if side.kind == TABLE else None
+    if of_tables is not None and side.join == "LEFT":
+        right = Filter(right, of_tables)
+    elif of_tables is not None and side.join == "RIGHT":
+        left = Filter(left, of_tables)
+    join = Join(
+        left, right, side.type, side.join, side.left_key, side.right_key, name, side.within, side.grace_ms,
+        None if side.kind == TABLE else side.residual, side.is_loaded_first,
+    )  # fmt: skip
+    return Filter(join, of_tables) if of_tables is not None and side.join == "INNER" else join
+
+
+def _build_relation(relation: BoundRelation, scope: Scope) -> Node:
+    if relation.source is not None:
+        named = (name for alias, name in sorted(scope.named) if alias == relation.alias)
+        exposed = tuple(n for n in hidden_order(named) if relation.prefixed)
+        return Source(relation.source, relation.alias, relation.prefixed, exposed)
+    assert relation.node is not None
+    if not relation.prefixed:
+        return relation.node
+    keys = tuple(
+        NamedExpression(relation.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.key
+    )
+    values = [
+        NamedExpression(relation.internal(c.name), ColumnRef(c.name, c.type))
+        for c in relation.schema.columns[len(keys) :]
+    ]
+    for alias, name in sorted(scope.named):
+        if alias == relation.alias:
+            values.append(NamedExpression(relation.internal(name), ColumnRef(name, relation.hidden[name])))
+    return Project(relation.node, keys, tuple(values))
+
+
+def hidden_order(names: Any) -> list[str]:
+    """``names`` of pseudo columns in their usual order."""
+    order = [*PSEUDO_COLUMNS, *WINDOW_BOUNDS]
+    return sorted(names, key=order.index)
+
+
+__all__ = [
+    "FOREIGN_KEY",
+    "Context",
+    "From",
+    "bind_from",
+    "build_from",
+    "flat",
+    "hidden_order",
+    "relations_of",
+]

@@ -1,0 +1,110 @@
+"""ERRORS OF a query in FROM: the processing log's entries about it, as rows (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from ksql_spark import grammar
+from ksql_spark.analyzer.base.failures import failure
+from ksql_spark.grammar import nodes
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import Schema
+
+STREAM_NAME = "ksql.logging.processing.stream.name"
+#: the end of the logger's name of entries that say that a record was replayed
+REPLAY = "Replay"
+
+#: texts of what streams of earlier releases lack: the record that a failed row comes from, the replay
+_ADDED = {
+    "topic": "input->`topic`",
+    "partition": "input->`partition`",
+    "offset": "input->`offset`",
+    "attempt": "COALESCE(replay, 0)",
+}
+_NOTHING_ADDED = {
+    "topic": "CAST(NULL AS STRING)",
+    "partition": "CAST(NULL AS INT)",
+    "offset": "CAST(NULL AS BIGINT)",
+    "attempt": "0",
+}
+
+#: the stream's columns are those of spark.processing_log
+_ROWS = """
+SELECT
+  FROM_UNIXTIME(`TIME`) AS `TIME`,
+  ARRAY['DESERIALIZATION', 'PROCESSING', 'PRODUCTION', 'SERIALIZATION', 'QUERY'][message->type + 1]
+    AS `STAGE`,
+  NULLIF(SUBSTRING(logger, {step}), '') AS `STEP`,
+  COALESCE(message->deserializationError->`topic`, {topic}, message->serializationError->`topic`)
+    AS `TOPIC`,
+  COALESCE(message->deserializationError->`partition`, {partition}) AS `PARTITION`,
+  COALESCE(message->deserializationError->`offset`, {offset}) AS `OFFSET`,
+  COALESCE(message->deserializationError->errorMessage, message->recordProcessingError->errorMessage,
+    message->productionError->errorMessage, message->serializationError->errorMessage,
+    message->kafkaStreamsThreadError->errorMessage) AS `MESSAGE`,
+  ARRAY_JOIN(COALESCE(message->deserializationError->cause, message->recordProcessingError->cause,
+    message->serializationError->cause), '; ') AS `CAUSE`,
+  COALESCE(message->deserializationError->recordB64, message->recordProcessingError->record,
+    message->serializationError->record) AS `RECORD`,
+  {attempt} AS `ATTEMPT`{more}
+FROM `{stream}`
+WHERE level <> 'INFO' AND (logger = 'processing.{query}' OR INSTR(logger, 'processing.{query}.') = 1)
+"""
+#: the rows, and whether the record of each was replayed after that error
+_REPLAYED = """
+SELECT
+  E.`TIME` AS `TIME`, E.`STAGE` AS `STAGE`, E.`STEP` AS `STEP`, E.`TOPIC` AS `TOPIC`,
+  E.`PARTITION` AS `PARTITION`, E.`OFFSET` AS `OFFSET`, E.`MESSAGE` AS `MESSAGE`, E.`CAUSE` AS `CAUSE`,
+  E.`RECORD` AS `RECORD`, E.`ATTEMPT` AS `ATTEMPT`, COALESCE(R.`LATEST` > E.`ATTEMPT`, FALSE) AS `REPLAYED`
+FROM ({rows}) E LEFT JOIN (
+  SELECT {topic} AS `T`, {partition} AS `P`, {offset} AS `O`, MAX(replay) AS `LATEST`
+  FROM `{stream}` WHERE level = 'INFO' AND logger = 'processing.{query}.{replay}'
+  GROUP BY {topic}, {partition}, {offset}) R
+ON E.`TOPIC` = R.`T` AND E.`PARTITION` = R.`P` AND E.`OFFSET` = R.`O`
+"""
+
+
+def errors_of(
+    relation: nodes.ErrorsOf, metastore: MetaStore, config: Mapping[str, Any], *, is_batch: bool
+) -> nodes.QueryNode:
+    """The query that ``relation`` stands for.
+
+    Args:
+        relation: names the query whose errors are wanted.
+        metastore: has the stream over the processing log.
+        config: effective properties.
+        is_batch: the log is read up to its end, so that it is known which records were replayed.
+
+    Raises:
+        KsqlError: ERRORS_NOT_KEPT.
+    """
+    stream = str(config.get(STREAM_NAME, "KSQL_PROCESSING_LOG"))
+    source = metastore.find(stream)
+    if source is None:
+        raise failure("ERRORS_NOT_KEPT", relation, stream=stream)
+    return _query(relation.query_id, stream, has_replays(source.schema), is_batch)
+
+
+def has_replays(schema: Schema) -> bool:
+    """Whether the stream over the log marks replayed records: that of an earlier release does not."""
+    return all(schema.find(name) is not None for name in ("INPUT", "REPLAY"))
+
+
+@functools.lru_cache(1000)
+def _query(query_id: str, stream: str, has_added: bool, is_batch: bool) -> nodes.QueryNode:
+    is_joined = has_added and is_batch
+    values = {
+        "query": query_id.replace("'", "''"),
+        "stream": stream.replace("`", "``"),
+        "step": len(f"processing.{query_id}.") + 1,
+        **(_ADDED if has_added else _NOTHING_ADDED),
+    }
+    text = _ROWS.format(**values, more="" if is_joined else ",\n  FALSE AS `REPLAYED`")
+    if is_joined:
+        text = _REPLAYED.format(**values, rows=text, replay=REPLAY)
+    statement = grammar.parse_one(f"{text};")
+    assert isinstance(statement, Query)
+    return statement.query

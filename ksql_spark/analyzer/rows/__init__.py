@@ -1,0 +1,1 @@
+"""Binds statements about single rows: INSERT VALUES, UPDATE, DELETE, EXPLAIN ROW."""

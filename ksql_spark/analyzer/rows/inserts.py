@@ -1,0 +1,222 @@
+"""INSERT INTO … VALUES (reference §2.4)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlglot import exp
+
+from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.base.scope import Scope
+from ksql_spark.analyzer.definitions.write_rules import check_writable
+from ksql_spark.analyzer.expressions.binding import bind_expression
+from ksql_spark.analyzer.expressions.coercion import insert_coerce
+from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.expressions import (
+    Call,
+    Cast,
+    Expression,
+    Literal,
+    MakeStruct,
+    TryCast,
+    columns_in,
+)
+from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.metastore.sources import Constraint, DataSource
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
+from ksql_spark.types import SqlType
+
+
+class Conversion(NamedTuple):
+    """An expression that makes a value of another: NULL where it cannot.
+
+    Args:
+        result: the expression.
+        operand: what it converts.
+        type: of the result.
+    """
+
+    result: Expression
+    operand: Expression
+    type: SqlType
+
+
+@dataclass(frozen=True)
+class BoundRow:
+    """A row that INSERT writes, with values bound to columns.
+
+    Args:
+        source: the stream or table.
+        values: (column, expression of the column's type) pairs in statement order, including ROWTIME if it
+            is given; other columns are NULL. The expressions of INSERT contain no columns.
+        nodes: the syntax node of each value.
+    """
+
+    source: DataSource
+    values: tuple[tuple[str, Expression], ...]
+    nodes: tuple[exp.Expr, ...] = field(default=(), compare=False)
+
+    @property
+    def conversions(self) -> tuple[Conversion, ...]:
+        """The conversions of values or their members, to columns' types or by the statement's CASTs."""
+        return tuple(one for _, value in self.values for one in _conversions(value))
+
+
+def violation(row: BoundRow, constraint: Constraint, what: str = "insert values into") -> KsqlError:
+    """The error of a row that violates a constraint of its source, at the first value that it is about.
+
+    Args:
+        what: for the message: Failed to ``what`` …
+    """
+    named = columns_in(constraint.predicate)
+    places = zip((name for name, _ in row.values), row.nodes, strict=True)
+    node = next((node for name, node in places if name in named), None)
+    reason = f"Failed to {what} '{row.source.name}'. The row violates {constraint.text}."
+    error = invalid(reason, node)
+    if row.nodes:
+        with contextlib.suppress(KsqlError), within_statement(row.nodes[0]):
+            raise error
+    return error
+
+
+def _conversions(value: Expression) -> Iterator[Conversion]:
+    match value:
+        case TryCast():
+            return
+        case Cast(operand, type_) if not (isinstance(operand, Literal) and operand.value is None):
+            yield Conversion(value, operand, type_)
+            yield from _conversions(operand)
+        case Call("PARSE_JSON", (operand,), type_):
+            yield Conversion(value, operand, type_)
+        case Call("ARRAY" | "MAP", members, _):
+            for member in members:
+                yield from _conversions(member)
+        case MakeStruct(fields, _):
+            for _, member in fields:
+                yield from _conversions(member)
+
+
+def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> BoundRow:
+    """The row that ``statement`` writes, with each value coerced to its column's type.
+
+    Raises:
+        KsqlError: the source cannot be written to, or a value does not fit its column.
+    """
+    with within_statement(statement):
+        settings.check_lambdas(statement, config)
+        source = bind_insert_target(statement.name, metastore, config, statement)
+        columns = _columns(statement, source)
+        scope = Scope(types=metastore.types(), clause="VALUES", ansi=settings.is_ansi(config))
+        values = []
+        for (name, type_, at), node in zip(columns, statement.values, strict=True):
+            value = insert_coerce(bind_expression(node, scope), type_, name, node or at)
+            values.append((name, value))
+        _check_key(source, values, statement)
+        return BoundRow(source, tuple(values), tuple(statement.values))
+
+
+def bind_insert_target(
+    name: str, metastore: MetaStore, config: Mapping[str, Any], statement: InsertValues | None = None
+) -> DataSource:
+    """The stream or table called ``name``, which rows may be written to.
+
+    Args:
+        statement: what names it, for the position of errors.
+
+    Raises:
+        KsqlError: INSERT_UNKNOWN; INVALID_STATEMENT if rows may not be written to it.
+    """
+    node = None if statement is None else statement.this
+    if not settings.flag(config, "ksql.insert.into.values.enabled"):
+        raise invalid("The server has disabled INSERT INTO ... VALUES functionality.", statement)
+    source = metastore.find(name)
+    if source is None:
+        raise failure("INSERT_UNKNOWN", node, name=name, similar=_similar(name, metastore))
+    check_writable(source, "insert values into", config, node)
+    return source
+
+
+def _similar(name: str, metastore: MetaStore) -> str:
+    """The end of the error message: a similar name."""
+    names = [s.name for s in metastore.sources()]
+    other_case = next((n for n in names if n.upper() == name.upper()), None)
+    if other_case is not None:
+        if other_case == other_case.upper():
+            return f"\nDid you mean {other_case}? Hint: try removing double quotes from the source name."
+        hint = "Hint: wrap the source name in double quotes to make it case-sensitive."
+        return f'\nDid you mean "{other_case}"? {hint}'
+    near = nearest(name, names)
+    return f"\nDid you mean {near}?" if near else ""
+
+
+def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, SqlType, exp.Expr | None]]:
+    """(name, type, syntax node) of the columns that get a value."""
+    schema = source.schema
+    if not statement.columns:
+        plain = [c for c in schema.columns if c not in schema.headers]
+        if schema.headers and len(statement.values) != len(plain):
+            names = ", ".join(c.name for c in schema.headers)
+            raise invalid(f"Cannot insert into HEADER columns: {names}", statement)
+        if len(plain) != len(statement.values):
+            expected = ", ".join(f"`{c.name}`" for c in plain)
+            raise invalid(
+                f"Expected a value for each column. Expected Columns: [{expected}]. "
+                f"Got {len(statement.values)} value(s).",
+                statement,
+            )
+        return [(c.name, c.type, None) for c in plain]
+    columns: list[tuple[str, SqlType, exp.Expr | None]] = []
+    headers = [str(i.this) for i in statement.columns if _is_header(source, str(i.this))]
+    if headers:
+        raise invalid(f"Cannot insert into HEADER columns: {', '.join(headers)}", statement.columns[0])
+    for identifier in statement.columns:
+        name = str(identifier.this)
+        if any(name == listed for listed, _, _ in columns):
+            raise invalid(f"Column name {name} is listed twice.", identifier)
+        column = schema.find(name)
+        if column is not None:
+            columns.append((name, column.type, identifier))
+        elif name == ROWTIME:
+            columns.append((name, PSEUDO_COLUMNS[ROWTIME], identifier))
+        elif name in PSEUDO_COLUMNS:
+            raise invalid(f"Inserting into column `{name}` is not allowed.", identifier)
+        else:
+            near = nearest(name, (c.name for c in schema.columns))
+            raise invalid(
+                f"Column name `{name}` does not exist.",
+                identifier,
+                hint=f"Did you mean {near}?" if near else None,
+            )
+    if len(columns) != len(statement.values):
+        raise invalid(
+            f"Expected number columns and values to match: {len(columns)}, {len(statement.values)}", statement
+        )
+    return columns
+
+
+def _is_header(source: DataSource, name: str) -> bool:
+    return source.schema.find(name) in source.schema.headers
+
+
+def _check_key(source: DataSource, values: list[tuple[str, Expression]], statement: InsertValues) -> None:
+    """Check that every primary key column of a table has a value that is not the literal NULL."""
+    if not source.is_table:
+        return
+    given = {name for name, value in values if not _is_null(value)}
+    missing = [c.name for c in source.schema.key if c.name not in given]
+    if missing:
+        raise invalid(
+            f"Failed to insert values into '{source.name}'. Value for primary key column(s) "
+            f"{', '.join(missing)} is required for tables.",
+            statement,
+        )
+
+
+def _is_null(value: Expression) -> bool:
+    inner = getattr(value, "operand", value)
+    return isinstance(inner, Literal) and inner.value is None

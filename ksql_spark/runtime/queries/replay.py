@@ -1,0 +1,198 @@
+"""REPLAY ERRORS: sends records that failed in a query without state through it once more.
+
+Each piece of the work is a Kafka transaction: the results, an entry of the processing log for each record,
+which says that it was replayed, and the entries of what failed again. So whatever crashes, a record whose
+results are visible is marked, and is not replayed a second time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from ksql_spark.analyzer.relations.errors_of import REPLAY
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Spec
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record, read_at
+from ksql_spark.kafka.transactions import TransactionalWriter, Written
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.schema import LATEST_TIME_MS
+from ksql_spark.spark.processing_log import Gathering, ProcessingLog
+from ksql_spark.spark.replay import evaluate
+from ksql_spark.spark.session import new_session
+
+#: the most records and bytes of one transaction
+_RECORDS, _BYTES = 1_000, 4_000_000
+#: properties that stop a query because of one record, which a replay reports instead
+_STOPPING = frozenset({"ksql.fail.on.deserialization.error", "ksql.timestamp.throw.on.invalid"})
+
+
+class Failed(NamedTuple):
+    """A record with errors; ``attempt``: the replay in which it failed last, 0 for the query itself."""
+
+    partition: int
+    offset: int
+    attempt: int
+
+
+@dataclass
+class Replayed:
+    """The outcome of a replay: numbers of processed and of failed records, and the places of those that are
+    gone.
+    """
+
+    done: int = 0
+    failed: int = 0
+    gone: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Replay:
+    """Replays failed records of one query.
+
+    Args:
+        query: a persistent query, whose plan has one stage without state that reads one topic.
+        admin: of the cluster.
+        session: any session.
+        log: the processing log, which has a topic.
+        functions: returns the server's user functions by name.
+        setting: effective value of a property for the query, by name.
+        writer_id: the transactional id of replays of this query.
+    """
+
+    def __init__(
+        self,
+        query: ManagedQuery,
+        admin: KafkaAdmin,
+        session: SparkSession,
+        log: ProcessingLog,
+        functions: Callable[[], Mapping[str, Spec]],
+        setting: Callable[[str], Any],
+        writer_id: str,
+    ) -> None:
+        self._query = query
+        self._stage = query.plan.last
+        self._admin = admin
+        self._session = new_session(session)
+        self._log = log
+        self._functions = functions
+        self._setting = setting
+        self._writer_id = writer_id
+
+    def run(self, find: Callable[[], Iterable[Failed]]) -> Replayed:
+        """Replay the records that ``find`` returns, which is called when no other replay can go on.
+
+        Raises:
+            KsqlError: BROKER_UNREACHABLE, KAFKA_REFUSED; the records before that are replayed.
+        """
+        writer = TransactionalWriter(self._admin.servers, self._writer_id, self._admin.settings)
+        try:
+            wanted = {(f.partition, f.offset): f.attempt + 1 for f in find()}
+            done = Replayed()
+            missing = set(wanted)
+            for records in self._pieces(wanted):
+                missing.difference_update((r.partition, r.offset) for r in records)
+                self._replay(records, wanted, writer, done)
+            done.gone = sorted(missing)
+            return done
+        finally:
+            writer.close()
+
+    def _pieces(self, wanted: Iterable[tuple[int, int]]) -> Iterator[list[Record]]:
+        (topic,) = self._stage.topics
+        offsets: dict[int, list[int]] = {}
+        for partition, offset in wanted:
+            offsets.setdefault(partition, []).append(offset)
+        piece, size = list[Record](), 0
+        try:
+            for record in read_at(self._admin.servers, topic, offsets, self._admin.settings):
+                piece.append(record)
+                size += len(record.key or b"") + len(record.value or b"")
+                if len(piece) == _RECORDS or size > _BYTES:
+                    yield piece
+                    piece, size = [], 0
+        except KsqlError as error:
+            if error.condition != "TOPIC_UNKNOWN":
+                raise
+        if piece:
+            yield piece
+
+    def _replay(
+        self,
+        records: list[Record],
+        attempts: Mapping[tuple[int, int], int],
+        writer: TransactionalWriter,
+        done: Replayed,
+    ) -> None:
+        """Replay some records in one transaction."""
+        with self._log.gathering(self._query.id) as gathering, registry.with_functions(self._functions):
+            usable = list(filter(_has_time, records))
+            results = (
+                evaluate(
+                    self._session,
+                    self._stage,
+                    usable,
+                    self._query.sink_partitions,
+                    gathering.reports,
+                    lambda name: False if name in _STOPPING else self._setting(name),
+                )
+                if usable
+                else []
+            )
+            entries = gathering.take()
+            for result in results:
+                if result.unwritable is not None:
+                    entries += self._unwritable(
+                        gathering, result.partition, result.offset, *result.unwritable
+                    )
+        failed = {place for entry in entries if (place := _place(entry)) is not None}
+        failed.update((r.partition, r.offset) for r in records if not _has_time(r))
+        written = [r.record for r in results if (r.partition, r.offset) not in failed]
+        for entry in entries:
+            place = _place(entry)
+            written.append(self._entry(entry | {"replay": attempts.get(place, 0) if place else 0}))
+        for record in usable:
+            written.append(self._entry(self._mark(record, attempts[record.partition, record.offset])))
+        writer.write(written)
+        done.failed += len(failed)
+        done.done += len(records) - len(failed)
+
+    def _unwritable(
+        self, gathering: Gathering, partition: int, offset: int, target: str, reason: str
+    ) -> list[dict[str, Any]]:
+        gathering.unwritable(target, self._stage.sink.topic, reason)
+        (topic,) = self._stage.topics
+        place = {"topic": topic, "partition": partition, "offset": offset}
+        return [entry | {"input": place} for entry in gathering.take()]
+
+    def _mark(self, record: Record, attempt: int) -> dict[str, Any]:
+        """Return the entry that marks a record as replayed."""
+        return {
+            "level": "INFO",
+            "logger": f"processing.{self._query.id}.{REPLAY}",
+            "time": int(time.time() * 1000),
+            "message": None,
+            "input": {"topic": record.topic, "partition": record.partition, "offset": record.offset},
+            "replay": attempt,
+        }
+
+    def _entry(self, entry: Mapping[str, Any]) -> Written:
+        assert self._log.topic is not None
+        return Written(self._log.topic, None, json.dumps(entry, ensure_ascii=False).encode())
+
+
+def _has_time(record: Record) -> bool:
+    """Whether a record has a timestamp that Spark knows; one without stays as it is."""
+    return 0 <= record.timestamp_ms <= LATEST_TIME_MS
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the partition and offset of an entry's record; None if the entry does not name it."""
+    about = entry.get("input") or (entry["message"] or {}).get("deserializationError")
+    return None if about is None else (about["partition"], about["offset"])

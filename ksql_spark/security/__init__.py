@@ -1,1 +1,0 @@
-"""Security: who may do what (authorization), and what is never shown (masking)."""

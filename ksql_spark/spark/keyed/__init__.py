@@ -1,0 +1,1 @@
+"""Builds operations with state per key on the JVM's keyed operators."""

@@ -1,0 +1,168 @@
+"""Builds GROUP BY and HAVING."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.functions import registry
+from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import SIGN, Aggregate, Filter
+from ksql_spark.plan.operations import grouped, is_of_changes, waits
+from ksql_spark.schema import (
+    FORWARDED_HEADERS,
+    NULL_VALUE,
+    ROWPARTITION,
+    ROWTIME,
+    WINDOWEND,
+    WINDOWSTART,
+)
+from ksql_spark.spark import jvm
+from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
+from ksql_spark.spark.keyed.operator import (
+    PASSED_THROUGH,
+    Side,
+    call_arguments,
+    heartbeats,
+    key_ddl,
+    operator,
+    unpacked,
+)
+from ksql_spark.types import INTEGER, SqlType
+
+#: column: whether the row that replaces a retracted one in its group follows
+_IS_REPLACED = "__is_replaced"
+
+#: the side of such rows, REPLACED in KeyedOperator.java
+_REPLACED = 3
+
+#: part of a state's layout: how many aggregates it began with, if others have been appended
+FIRST = "aggregates at the beginning"
+
+#: end of the logger's name
+GROUP_BY = "Aggregate.GroupBy"
+
+
+def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """GROUP BY and HAVING (reference §6.8): a row with a value and a group updates Catalyst's aggregates."""
+    node, having = grouped(operation)
+    assert node is not None
+    is_table, window = is_of_changes(node), node.window_spec
+    types: dict[str, SqlType] = {}
+    columns = []
+    row = [c.name for c in node.child.schema.columns]
+    for i, group in enumerate(node.group_by):
+        types[f"__key_{i}"] = group.expression.type
+        # a failure here gives a NULL group, which is reported anyway
+        text = context.lower(group.expression, GROUP_BY, "GROUP BY", row, at_root=False)
+        columns.append(named(text, f"__key_{i}"))
+    keys = list(map(quoted, types))
+    results: dict[Expression, str] = {
+        ColumnRef(g.name, g.expression.type): f"first({k})" for g, k in zip(node.group_by, keys, strict=True)
+    }
+    key_types = [g.expression.type for g in node.group_by] or [INTEGER]
+    state = {"key": key_ddl(key_types)}
+    for i, call in enumerate(node.aggregates):
+        arguments = call_arguments(call, i, "Aggregate.Prepare", row, context, types, columns)
+        spec = registry.require(call.function)
+        lowering = spec.spark
+        if is_table:
+            lowering = spec.spark_table_distinct if call.distinct else spec.spark_table
+            arguments.append(quoted(SIGN))
+        elif call.distinct:
+            lowering = spec.spark_distinct
+        elif window is not None and window.kind == "SESSION" and spec.spark_merged is not None:
+            lowering = spec.spark_merged
+        assert lowering is not None  # the planner has checked it
+        text = lowering(arguments, [a.type for a in call.arguments])
+        state[str(call)] = text
+        results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
+    replaced = []
+    if is_table:
+        types[SIGN] = INTEGER
+        columns.append(named(f"if({quoted(SIGN)} < 0, -1, 1)", SIGN))
+        replaced = [named(f"{quoted(SIGN)} < -1", _IS_REPLACED)]
+    if not keys:  # one global group (push queries)
+        types["__all"] = INTEGER
+        columns.append("1 AS __all")
+        keys = ["1"]
+    output = [named(results[ColumnRef(a.name, a.type)], a.name) for a in node.aggregates]
+    ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in node.aggregates]
+    if having is not None:
+        output.append(named(f"coalesce({context.lower_having(having, results)}, false)", "__passes"))
+        ddl.append("__passes boolean")
+    partition = [ROWPARTITION] if context.tasks.by_partition else []
+    hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
+    rows = (
+        Transformations(inputs[0])
+        .filter(f"NOT {NULL_VALUE}")
+        .select(*columns, *hidden, *partition, *replaced)
+    )
+    side = Side(rows_of_groups(node.group_by, "GROUP BY", rows, context).frame(), types)
+    is_final, idle_ms, every_ms = waits(operation), context.idle_ms_of(operation), node.every_ms or 0
+    size_ms = window.size_ms if window else 0
+    if node.ttl_ms is not None:
+        size_ms = node.ttl_ms
+        state["TTL"] = f"{size_ms} ms"
+    if every_ms:
+        state["held results"] = "by window and key"
+    template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
+    appended = [call for call in node.aggregates if call.is_appended]
+    if appended:
+        state[FIRST] = str(len(node.aggregates) - len(appended))
+        context.appended_state.add(FIRST)
+    aggregator, buffers = jvm.aggregator(template, having is not None, len(appended))
+    for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
+        if buffer:  # HAVING rarely has a buffer of its own
+            state[f"buffer of {part}"] = buffer
+    for call in appended:
+        context.appended_state.update((str(call), f"buffer of {call}"))
+    number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
+    done = operator(
+        context,
+        "aggregate",
+        [side.records(number, keys, context), *heartbeats(idle_ms, context, every_ms)],
+        aggregator,
+        having is not None,
+        window.kind if window else "NONE",
+        size_ms,
+        (window.advance_ms or window.size_ms) if window else 0,
+        str(window.calendar or "") if window else "",
+        str(window.step or "") if window else "",
+        window.grace_ms if window else 0,
+        is_final,
+        is_final and context.is_lossy,
+        idle_ms,
+        every_ms,
+        state=state,
+    )
+    bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
+    done.select(
+        named(unpacked("k", key_ddl(key_types)), "__k"),
+        named(unpacked("l", ", ".join(ddl)), "__l"),
+        *PASSED_THROUGH,
+        named("l IS NULL", NULL_VALUE),
+        *bounds,
+    )
+    groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
+    values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
+    hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
+    return done.select(*groups, *values, *hidden).frame()
+
+
+def rows_of_groups(
+    groups: Sequence[NamedExpression], clause: str, rows: Transformations, context: Context
+) -> Transformations:
+    """Rows that belong to a group, by their columns ``__key_<n>``; the others are reported (§6.8)."""
+    if context.log is None:
+        return rows
+    log = context.log.of_topic(None)
+    shown = log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(groups)})
+    for i, group in enumerate(groups):
+        message = f"{clause}: {group.expression} is NULL, so the row belongs to no group."
+        report = log.failed(GROUP_BY, message, "It is NULL, or could not be computed.", shown)
+        rows.filter(f"__key_{i} IS NOT NULL OR {report}")
+    return rows

@@ -1,0 +1,161 @@
+"""Builds joins of streams and tables by a common key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from ksql_spark.expressions import ColumnRef
+from ksql_spark.functions.lowering import lower, lower_condition
+from ksql_spark.plan.nodes import REPLICATED, SEMI, Join
+from ksql_spark.schema import (
+    NULL_KEY,
+    NULL_VALUE,
+    ROWPARTITION,
+    WINDOWEND,
+    WINDOWSTART,
+)
+from ksql_spark.spark import jvm
+from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.keyed.operator import (
+    Side,
+    column_names,
+    heartbeats,
+    key_ddl,
+    operator,
+    passed_through,
+    unpacked,
+)
+from ksql_spark.types import BIGINT, BOOLEAN
+
+
+@dataclass(frozen=True)
+class _JoinInputs:
+    """A join's two sides and their records."""
+
+    node: Join
+    left: Side
+    right: Side
+
+    @classmethod
+    def of(cls, node: Join, inputs: Sequence[DataFrame]) -> _JoinInputs:
+        left, right = Side.of(inputs[0], node.left.schema), Side.of(inputs[1], node.right.schema)
+        if node.type == REPLICATED and NULL_KEY in left.frame.columns:
+            left = replace(left, types={**left.types, NULL_KEY: BOOLEAN})
+        return cls(node, left, right)
+
+    def records(
+        self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
+    ) -> list[DataFrame]:
+        """Return the records of both sides, as the operator's inputs.
+
+        Args:
+            context: of the query.
+            left_nulls, right_nulls: whether records without a key give results.
+            left_task: see Side.records.
+        """
+        has_turn = context.tasks.ignored_have_turns
+        left = context.lower(self.node.left_key, "Join.Left", "Join key", column_names(self.node.left.schema))
+        right = context.lower(
+            self.node.right_key, "Join.Right", "Join key", column_names(self.node.right.schema)
+        )
+        return [
+            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls or has_turn, task=left_task),
+            self.right.records(1, [right, *self.bounds], context, nulls=right_nulls or has_turn),
+        ]
+
+    @property
+    def bounds(self) -> list[str]:
+        """The bounds of a windowed key: only rows of the same window join."""
+        return [] if self.node.window is None else [WINDOWSTART, WINDOWEND]
+
+    @property
+    def state(self) -> dict[str, str]:
+        """The state's layout in a join that keeps both sides' rows."""
+        return {"key": self.key_ddl, "left": self.left.ddl, "right": self.right.ddl}
+
+    @property
+    def key_ddl(self) -> str:
+        return key_ddl([self.node.left_key.type, *(BIGINT for _ in self.bounds)])
+
+    def condition(self, context: Context) -> Any:
+        """Return the operator's argument for the join condition besides equal keys; None if there is none."""
+        if self.node.residual is None:
+            return None
+        both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")
+        return jvm.pair_condition(both.filter(lower_condition(self.node.residual)), len(self.left.types))
+
+    def result(self, done: Transformations, context: Context) -> DataFrame:
+        """An operator's output as the node's columns; the key column has the value that was joined on."""
+        done.select(
+            named(unpacked("k", self.key_ddl), "__k"),
+            named(unpacked("l", self.left.ddl), "__l"),
+            named(unpacked("r", self.right.ddl), "__r"),
+            *passed_through(context),
+            named("l IS NULL AND r IS NULL", NULL_VALUE),
+        )
+        columns = []
+        for column in self.node.schema.columns:
+            side = "__l" if column.name in self.left.types else "__r"
+            text = "__k.c0" if column.name == self.node.key_name else f"{side}.{quoted(column.name)}"
+            columns.append(named(text, column.name))
+        columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
+        columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
+        return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+
+
+def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """A stream with a table (reference §6.6), or with its versions."""
+    is_outer = node.join == "LEFT"
+    join = _JoinInputs.of(node, inputs)
+    task = None
+    if node.type == REPLICATED:
+        # a stream's row goes to the task of its partition (or of its key), a table's row to all tasks
+        own = [lower(ColumnRef(c.name, c.type)) for c in node.left.schema.key]
+        by_key = context.task(f"ksql.pack_key(struct({', '.join(own)}))") if own else str(context.numbers[0])
+        task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
+    left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
+    if node.type == REPLICATED:
+        everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
+        right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
+    state = {"key": join.key_ddl, "right": join.right.ddl}
+    condition = join.condition(context)
+    if node.grace_ms is None:
+        return join.result(
+            operator(context, "streamTableJoin", [left, right], is_outer, condition, state=state), context
+        )
+    state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
+    # a record without a value joins with nothing, but advances stream time
+    idle_ms = context.idle_ms_of(node)
+    inputs = [left, right, *heartbeats(idle_ms, context)]
+    arguments = (is_outer, condition, node.grace_ms, idle_ms)
+    return join.result(operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
+
+
+def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Two tables by their primary keys (reference §6.7)."""
+    join = _JoinInputs.of(node, inputs)
+    outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
+    records = join.records(context, left_nulls=False, right_nulls=False)
+    return join.result(operator(context, "tableTableJoin", records, *outer, state=join.state), context)
+
+
+def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+    """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
+    assert node.within is not None  # the analyzer has required it
+    join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
+    outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
+    records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
+    before, after = node.within.before_ms, node.within.after_ms
+    grace = -1 if node.within.grace_ms is None else node.within.grace_ms
+    # a record with a NULL value joins with nothing, but advances stream time
+    inputs = [*records, *heartbeats(idle_ms, context)]
+    is_semi = node.join == SEMI
+    arguments = (*outer, is_semi, join.condition(context), before, after, grace, idle_ms)
+    state = {**join.state, "rows": "groups by side, bucket and key"}
+    if is_semi:
+        state["left rows"] = "without a partner"
+    return join.result(operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)

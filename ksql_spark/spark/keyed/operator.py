@@ -1,0 +1,221 @@
+"""Rows on their way into keyed operators and out of them, packed into bytes (PackedRow.java).
+
+KeyedOperator.java lists the columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from ksql_spark.expressions import Expression
+from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.plan.clauses import AggregateCall
+from ksql_spark.schema import (
+    FORWARDED_HEADERS,
+    NULL_KEY,
+    NULL_VALUE,
+    PSEUDO_COLUMNS,
+    ROWPARTITION,
+    ROWTIME,
+    STREAM_TIME,
+    UNCHANGED,
+    WINDOW_BOUNDS,
+    Schema,
+)
+from ksql_spark.spark import aggregate_calls, jvm, sources
+from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
+from ksql_spark.types import BOOLEAN, INTEGER, Array, SqlType
+
+#: a record's headers as bytes; most have none
+PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
+_HEADERS_DDL = "h array<struct<key string, value binary>>"
+#: hidden columns that operators pass through
+PASSED_THROUGH = (ROWTIME, FORWARDED_HEADERS)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One input of a keyed operator: a frame and the types of its columns (without hidden ones)."""
+
+    frame: DataFrame
+    types: Mapping[str, SqlType]
+
+    @classmethod
+    def of(cls, frame: DataFrame, schema: Schema) -> Side:
+        """The side of a frame with the columns of ``schema``, and with UNCHANGED as the last one if it is
+        there.
+        """
+        left_out = {UNCHANGED: Array(INTEGER)} if UNCHANGED in frame.columns else {}
+        return cls(frame, column_types(schema) | left_out)
+
+    @property
+    def ddl(self) -> str:
+        """The columns of the side, as Spark's DDL."""
+        return columns_ddl(self.types)
+
+    def records(
+        self,
+        side: int | str,
+        key: Sequence[str],
+        context: Context,
+        *,
+        nulls: bool = False,
+        packs_nulls: bool = False,
+        task: str | None = None,
+    ) -> DataFrame:
+        """The frame as an operator's input: task, k, side, ts, v, h.
+
+        Args:
+            side: the input's number, 0 or 1, or the text of a number over the frame's columns.
+            key: texts of the key's members, over the frame's columns.
+            context: of the query.
+            nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
+            packs_nulls: keep them, with a key in which NULL is a value like others.
+            task: text of the task, over the frame's columns; None: the task of the key.
+        """
+        if UNCHANGED in self.types:
+            context.former_rows[str(side)] = self.ddl
+        # computed in a frame of its own: an expression that reports its failures must be evaluated only once
+        parts_of_key = [f"__part_{i}" for i in range(len(key))]
+        rows = Transformations(self.frame).select(
+            *map(quoted, self.frame.columns), *map(named, key, parts_of_key)
+        )
+        known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
+        members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
+        packed = f"ksql.pack_key(named_struct({members}))"
+        if not packs_nulls:
+            packed = f"if({known}, {packed}, X'')"
+        row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
+        own = [named(task, "task")] if task is not None else []
+        if context.tasks.by_partition:
+            own = [named(ROWPARTITION, "task")]
+        # a filter on the packed key would be pushed down and pack it a second time
+        if not nulls and not packs_nulls:
+            rows.filter(known)
+        time = event_time_column(self.frame.columns)
+        parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
+        rows.select(*parts, named(PACKED_HEADERS, "h"), *own)
+        task_column = "task" if own else named(context.task("k"), "task")
+        return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
+
+
+def column_types(schema: Schema) -> dict[str, SqlType]:
+    """The types of columns by name."""
+    return {c.name: c.type for c in schema.columns}
+
+
+def column_names(schema: Schema) -> list[str]:
+    """The names of columns."""
+    return [c.name for c in schema.columns]
+
+
+def columns_ddl(types: Mapping[str, SqlType]) -> str:
+    """Columns as Spark's DDL."""
+    return ", ".join(f"{quoted(name)} {spark_type(type_)}" for name, type_ in types.items())
+
+
+def unpacked(column: str, ddl: str) -> str:
+    """Text: the struct whose bytes are in ``column``."""
+    return f"ksql.{quoted(f'unpack:{ddl}')}({column})"
+
+
+def key_ddl(types: Sequence[SqlType]) -> str:
+    """The columns c0, c1 … of a packed key."""
+    return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
+
+
+def operator(
+    context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
+) -> Transformations:
+    """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
+
+    ``state``: the layout of the bytes that it keeps, see Context.state_layout.
+    """
+    former = {f"former rows {side}": ddl for side, ddl in context.former_rows.items()}
+    context.state_layout.update({"operator": name, **state, **former})
+    context.session.conf.set("spark.ksql.formerRows", json.dumps(context.former_rows))
+    both = inputs[0]
+    for other in inputs[1:]:
+        both = both.unionAll(other)
+    done = jvm.keyed_operator(name, both, *arguments)
+    headers = f"{unpacked('h', _HEADERS_DDL)}.h"
+    columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
+    return Transformations(done).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
+
+
+def passed_through(context: Context) -> tuple[str, ...]:
+    """Hidden columns that a join or a filter passes through."""
+    return (*PASSED_THROUGH, ROWPARTITION, STREAM_TIME) if context.tasks.keeps_partition else PASSED_THROUGH
+
+
+def heartbeats(idle_ms: int, context: Context, every_ms: int = 0) -> list[DataFrame]:
+    """A frame of heartbeats for every task, if an operator with this timeout or interval (ms) needs them."""
+    if not (idle_ms or every_ms) or context.heartbeats is None:
+        return []
+    latest = {context.heartbeats: '{"0": -1}'}
+    topic = context.heartbeats
+    raw = sources.read(context.session, context.consumer, topic, latest, options=context.source_options)
+    task = named(f"explode(array({', '.join(map(str, context.numbers))}))", "task")
+    nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
+    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """The columns of a stream's rows that pass through an operator.
+
+    Args:
+        time: the column with the event time.
+        types: those that are packed, hidden ones too; the operator's output has them in ``__l``.
+        added: hidden columns of the operator's output that the rows do not have.
+    """
+
+    time: str
+    types: Mapping[str, SqlType]
+    added: tuple[str, ...]
+
+    @classmethod
+    def of(cls, frame: DataFrame, schema: Schema, context: Context) -> Carried:
+        """The columns of ``frame``, whose visible ones are those of ``schema``."""
+        time = event_time_column(frame.columns)
+        known = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN, **column_types(schema)}
+        names = [n for n in frame.columns if n in known and n not in (time, FORWARDED_HEADERS)]
+        added = (n for n in passed_through(context) if n not in (*PASSED_THROUGH, *names))
+        return cls(time, {name: known[name] for name in names}, tuple(added))
+
+    @property
+    def hidden(self) -> list[str]:
+        """Texts of the hidden columns that are not packed, over the operator's output."""
+        return [named(ROWTIME, self.time), FORWARDED_HEADERS, *self.added, named("false", NULL_VALUE)]
+
+    @property
+    def hidden_names(self) -> list[str]:
+        """The names of the hidden columns."""
+        return [quoted(self.time), FORWARDED_HEADERS, *self.added, NULL_VALUE]
+
+    @property
+    def columns(self) -> list[str]:
+        """Texts of the packed columns, over ``__l``."""
+        return [named(f"__l.{quoted(name)}", name) for name in self.types]
+
+
+def call_arguments(
+    call: AggregateCall,
+    number: int,
+    step: str,
+    row: Sequence[str],
+    context: Context,
+    types: dict[str, SqlType],
+    columns: list[str],
+) -> list[str]:
+    """Return aggregate_calls.arguments, with failures reported for ``step`` and the columns ``row``."""
+
+    def lowered(expression: Expression, what: str) -> str:
+        return context.lower(expression, step, what, row)
+
+    return aggregate_calls.arguments(call, number, lowered, context.setting, types, columns)

@@ -1,0 +1,1 @@
+"""Handlers of statements that only answer: SHOW, EXPLAIN and ASSERT."""

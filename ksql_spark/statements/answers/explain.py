@@ -1,0 +1,168 @@
+"""EXPLAIN of running queries, of statements, and of replacements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ksql_spark import analyzer
+from ksql_spark.authorization import check_statement
+from ksql_spark.entities.graph import FreshnessEntity
+from ksql_spark.entities.queries import QueryDescription, QueryDescriptionEntity
+from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.errors import KsqlError, query_hint
+from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
+from ksql_spark.grammar.statements.evolution import Rollback
+from ksql_spark.grammar.statements.inserts import InsertSelect
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
+from ksql_spark.masking import masked
+from ksql_spark.plan import explain as plan_text
+from ksql_spark.plan.planner import lower, lower_transient
+from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery
+from ksql_spark.plan.stages import Plan
+from ksql_spark.plan.trees import relations
+from ksql_spark.runtime.reading.results import schema_info
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.describe import planned_description, query_description
+from ksql_spark.statements.base.listing import time_warnings
+from ksql_spark.statements.definitions.evolution import Evolution, plan_evolution
+from ksql_spark.statements.definitions.versions import replacement
+from ksql_spark.statements.queries.batch_ranges import archive_lines
+
+
+def explain(statement: Explain, context: StatementContext) -> Action:
+    """EXPLAIN of a running query, or of a statement, which is planned but not run."""
+    if statement.query_id is not None:
+        wanted = statement.query_id.upper()
+        queries = context.services.queries.all()
+        query = next((q for q in queries if q.id.upper() == wanted), None)
+        if query is None:
+            hint = query_hint(wanted, [q.id for q in queries])
+            raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
+        found = query
+        return Immediate(
+            lambda: QueryDescriptionEntity(
+                statement_text=statement.source_text,
+                query_description=query_description(found, context.services),
+            ).warned(*time_warnings([found], context.services))
+        )
+    planned = statement.statement
+    assert planned is not None  # the grammar requires one or the other
+    text = planned.source_text or statement.source_text
+    if statement.evolution:
+        if isinstance(planned, Rollback):
+            version, planned = replacement(planned, context)
+            check_statement(context.rights, Explain(statement=planned), context)
+            context = replace(context, properties=dict(version.properties))
+            text = planned.source_text
+        return _evolution(statement, plan_evolution(planned, context), text, context)
+    if isinstance(planned, DropSource):
+        return _drop(statement, planned, text, context)
+    if isinstance(planned, Query) and planned.query.emit is None:
+        pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
+        described = _pull_description(pull, text)
+    else:
+        described = planned_description(_plan(planned, context), "", text)
+    return Immediate(
+        lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
+    )
+
+
+def explain_freshness(statement: ExplainFreshness, context: StatementContext) -> Action:
+    """EXPLAIN FRESHNESS: where the delay of a stream or table comes from."""
+    source = context.metastore.require(statement.name)
+    return Immediate(
+        lambda: FreshnessEntity(
+            statement_text=statement.source_text,
+            freshness=context.services.freshness(source, context.rights),
+        )
+    )
+
+
+def _evolution(statement: Explain, evolution: Evolution, text: str, context: StatementContext) -> Action:
+    described = planned_description(_lowered(evolution.bound, context), evolution.query_id, text)
+    return Immediate(
+        lambda: QueryDescriptionEntity(
+            statement_text=statement.source_text,
+            query_description=replace(described, topology="", execution_plan=evolution.report()),
+        )
+    )
+
+
+def _drop(statement: Explain, drop: DropSource, text: str, context: StatementContext) -> Action:
+    """List what DROP would remove, in which order, and whether it needs CASCADE (beyond ksqlDB)."""
+    source = context.metastore.require(drop.name)
+    fall, rights = context.fall(source.name), context.rights
+    lines = []
+    others = [each for each in fall.sources if each != source.name]
+    kept = [q for q in fall.queries if not (q.sink == source.name and q.creates_sink)]
+    if (others or kept) and not drop.cascade:
+        lines.append("Refused, because others use it. With CASCADE it would remove, in this order:")
+    else:
+        lines.append("Removes, in this order:")
+    hidden = 0
+    for query in fall.queries:
+        if all(map(rights.may_read, [*query.sources, query.sink])):
+            lines.append(f"  query {query.id}, with its state")
+        else:
+            hidden += 1
+    for name in fall.sources:
+        each = context.metastore.require(name)
+        if rights.may_read(name):
+            fate = "is deleted with all records" if drop.delete_topic else "stays"
+            lines.append(f"  {each.kind.lower()} {name}; its topic {each.topic} {fate}")
+        else:
+            hidden += 1
+    if hidden:
+        lines.append(f"  {hidden} more, which you may not see")
+    described = QueryDescription(
+        statement_text=masked(text),
+        window_type=None,
+        fields=(),
+        sources=(source.name,),
+        execution_plan="\n".join(lines),
+        query_type="PERSISTENT",
+    )
+    return Immediate(
+        lambda: QueryDescriptionEntity(statement_text=statement.source_text, query_description=described)
+    )
+
+
+def _lowered(bound: PersistentQuery, context: StatementContext) -> Plan:
+    return lower(bound.root, bound.sink, context.config, by_event_time=bound.by_event_time)
+
+
+def _plan(statement: Statement, context: StatementContext) -> Plan:
+    match statement:
+        case CreateAsSelect() | InsertSelect():
+            bound = analyzer.bind_persistent(
+                statement, context.metastore, context.config, context.services.registry
+            )
+            return _lowered(bound, context)
+        case Query():
+            push = analyzer.bind_push(statement.query, context.metastore, context.config)
+            return lower_transient(push.root, push.output, "transient", context.config)
+    raise KsqlError(
+        "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
+        "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
+    )  # fmt: skip
+
+
+def _pull_description(pull: PullQuery | BatchQuery, text: str) -> QueryDescription:
+    if isinstance(pull, BatchQuery):
+        sources = [relation.source for relation in relations(pull.root)]
+        columns = [(c.name, c.type) for c in pull.root.schema.columns]
+        root, shown, window = pull.root, plan_text.explain_batch(pull), None
+    else:
+        sources = [pull.source]
+        columns = [(i.name, i.expression.type) for i in pull.items]
+        root, shown, window = pull.selected, plan_text.explain_pull(pull), pull.source.window
+    return QueryDescription(
+        statement_text=masked(text),
+        window_type=window.kind if window else None,
+        fields=tuple(FieldInfo(name, schema_info(type_)) for name, type_ in columns),
+        sources=tuple(dict.fromkeys(source.name for source in sources)),
+        execution_plan="\n".join([shown, *archive_lines(root)]),
+        query_type="PULL",
+    )

@@ -1,0 +1,1 @@
+"""What all handlers use: their context and actions, descriptions of sources and queries, topics."""

@@ -1,0 +1,374 @@
+"""DESCRIBE and EXPLAIN (reference §2.11)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ksql_spark.entities import Entity
+from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionExample, FunctionInfo
+from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
+from ksql_spark.entities.sources import (
+    ConsumerPartitionOffsets,
+    OriginInfo,
+    QueryOffsetSummary,
+    QueryTopicOffsetSummary,
+    SourceDescription,
+    SourceDescriptionEntity,
+    SourceDescriptionList,
+)
+from ksql_spark.errors import KsqlError
+from ksql_spark.functions import registry
+from ksql_spark.functions.examples import call, example
+from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
+from ksql_spark.masking import masked, masked_values
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
+from ksql_spark.plan import explain as plan_text
+from ksql_spark.plan.stages import Plan
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.states import State
+from ksql_spark.spark import jvm
+from ksql_spark.spark.traffic import Times, Traffic, Volume
+from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of
+from ksql_spark.statements.base.listing import field_info, running_queries, time_warnings
+
+#: a query that keeps up with its topics has no greater latency, seconds
+OLD_S = 1.0
+
+
+def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
+    """DESCRIBE name [EXTENDED]."""
+    source = context.metastore.require(statement.name)
+
+    def run() -> Entity:
+        described = source_description(source, context, extended=statement.extended)
+        shown = SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
+        warnings = time_warnings(queries_of({source.name}, context), context.services)
+        return shown.warned(*warnings, *refresh_warnings([source], context.services))
+
+    return Immediate(run)
+
+
+def queries_of(sources: Collection[str], context: StatementContext) -> list[ManagedQuery]:
+    """The persistent queries that read or write one of these sources, as far as the client may see them."""
+
+    def names(query: ManagedQuery) -> set[str]:
+        return {query.plan.sink.name, *(source.name for source in query.plan.sources)}
+
+    return [q for q in seen_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
+
+
+def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
+    """DESCRIBE STREAMS|TABLES [EXTENDED]."""
+    kind = STREAM if statement.what == "STREAMS" else TABLE
+
+    def run() -> Entity:
+        sources = seen_sources(context, kind)
+        described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
+        return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
+
+    return Immediate(run)
+
+
+def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
+    """The streams or tables that the client may see."""
+    there = context.services.metastore.sources()
+    return [s for s in there if s.kind == kind and context.rights.may_read(s.name)]
+
+
+def seen_queries(context: StatementContext) -> list[ManagedQuery]:
+    """The queries that the client may see: those all of whose sources it may read."""
+    queries, rights = context.services.queries.all(), context.rights
+    if rights.role is not None:  # a role for all sources; there may be thousands of queries
+        return list(queries)
+    return [query for query in queries if uses_of(query).may_be_seen(rights)]
+
+
+def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
+    """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
+    services = context.services
+    queries = [q for q in seen_queries(context) if not q.is_transient]
+    readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
+    writers = [q for q in queries if q.plan.sink.name == source.name]
+    topic = services.admin.topic(source.topic) if extended else None
+    summaries, unreadable = _offset_summaries(source, queries, services) if extended else ((), [])
+    return SourceDescription(
+        name=source.name,
+        window_type=source.window.kind if source.window else None,
+        read_queries=running_queries(readers, services),
+        write_queries=running_queries(writers, services),
+        fields=tuple(field_info(c) for c in source.schema.columns),
+        type=source.kind,
+        timestamp=source.timestamp.column if source.timestamp else "",
+        statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
+        if extended
+        else "",
+        error_stats=_error_statistics(readers, writers, services) if extended else "",
+        extended=extended,
+        key_format=source.key_format.name,
+        value_format=source.value_format.name,
+        topic=source.topic,
+        partitions=len(topic.replicas) if topic else 0,
+        replication=max(0, *topic.replicas) if topic else 0,
+        statement=masked(source.statement)
+        if source.name in services.metastore.origins()
+        else source.statement,
+        query_offset_summaries=summaries,
+        source_constraints=tuple(filter(context.rights.may_read, services.metastore.dependents(source.name))),
+        is_source=source.read_only,
+        constraints=tuple(c.text for c in source.constraints) or None,
+        lateness_ms=source.lateness_ms,
+        envelope=source.envelope,
+        origin=_origin(source, services),
+        archive=source.archive,
+        topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
+    )
+
+
+def _origin(source: DataSource, services: Services) -> OriginInfo | None:
+    origin = services.metastore.origins().get(source.name)
+    if origin is None:
+        return None
+    status = services.origin_status(source.name)
+    return OriginInfo(
+        path=masked(origin.path),
+        table=origin.table,
+        format=origin.format,
+        refresh_ms=origin.refresh_ms,
+        state=status.state,
+        reason=status.reason,
+        rows=status.rows,
+        without_key=status.without_key,
+        written=status.written,
+        removed=status.removed,
+        last_refresh_ms=status.last_refresh_ms,
+    )
+
+
+def refresh_warnings(sources: Iterable[DataSource], services: Services) -> tuple[str, ...]:
+    """A sentence for each of ``sources`` that does not follow its origin now."""
+    origins = services.metastore.origins()
+    statuses = ((s.name, services.origin_status(s.name)) for s in sources if s.name in origins)
+    return tuple(f"{name} is not refreshed: {status.reason}" for name, status in statuses if status.reason)
+
+
+def _offset_summaries(
+    source: DataSource, queries: Sequence[ManagedQuery], services: Services
+) -> tuple[tuple[QueryOffsetSummary, ...], list[str]]:
+    """Committed offsets of the queries that read a source (in its topic) or write it (in all topics that they
+    read).
+
+    Also one line for each query whose checkpoint is damaged.
+
+    The group is the query's id: Spark keeps offsets in checkpoints, and commits none to a consumer group.
+    """
+    summaries: list[QueryOffsetSummary] = []
+    unreadable: list[str] = []
+    for query in queries:
+        read = dict.fromkeys(s.topic for s in query.plan.sources)
+        if query.plan.sink.name != source.name:
+            read = {topic: None for topic in read if topic == source.topic}
+        there = list(services.admin.identities(read))
+        if not there:
+            continue
+        try:
+            position = services.queries.position(query)
+        except KsqlError as error:
+            unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
+            continue
+        topics = tuple(
+            QueryTopicOffsetSummary(
+                kafka_topic=topic, offsets=_offsets(topic, position.get(topic, {}), services)
+            )
+            for topic in there
+        )
+        summaries.append(QueryOffsetSummary(group_id=query.id, topic_summaries=topics))
+    return tuple(summaries), unreadable
+
+
+def _offsets(
+    topic: str, position: Mapping[str, int], services: Services
+) -> tuple[ConsumerPartitionOffsets, ...]:
+    first = services.admin.beginning_offsets(topic)
+    last = services.admin.end_offsets(topic)
+    return tuple(
+        ConsumerPartitionOffsets(
+            partition=partition,
+            log_start_offset=first[name, partition],
+            log_end_offset=end,
+            # retention may have removed records beyond the committed offset
+            consumer_offset=max(position.get(str(partition), 0), first[name, partition]),
+        )
+        for (name, partition), end in sorted(last.items())
+    )
+
+
+def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
+    """Traffic of the queries that write a source, the size of their state, and the state cache."""
+    has_state = False
+    traffic = services.queries.traffic() if writers else {}
+    for query in writers:
+        for name, text in _figures(query, services, traffic.get(query.id)):
+            yield f"{name} of {query.id}: {text}"
+        sizes = [size for size in state_sizes(query) if size is not None]
+        if sizes:
+            entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
+            has_state = True
+            yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
+    if has_state:
+        with contextlib.suppress(KsqlError):  # Spark is being started
+            used, bound = jvm.cache_use(services.spark.process.running_session)
+            yield f"State cache, shared by all queries: {used} of {bound} bytes"
+
+
+def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -> Iterator[tuple[str, str]]:
+    """A query's metrics of GET /metrics, as names and texts; events that never happened are omitted."""
+    if traffic is not None:
+        yield "Traffic", _traffic(traffic)
+        for topic, times in traffic.latencies.items():
+            if times.total:
+                spread = f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+                yield f"Latency to {topic}", f"{spread}, from the records' timestamps on{_old(times)}"
+        if traffic.pauses.total:
+            yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
+        if traffic.waiting_ms is not None and query.state is State.RUNNING:
+            waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
+            yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
+    counts = services.queries.counts(query.id)
+    kinds = ("unreadable", "failed", "late", "lost")
+    if found := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
+        yield "Bad records", ", ".join(found)
+    if query.retries.total:
+        yield "Failures", f"{query.retries.total} since the server started"
+
+
+def _within(times: Times, share: float) -> str:
+    bound = times.within_s(share)
+    return f"more than {times.bounds[-1]:g} s" if bound is None else f"within {bound:g} s"
+
+
+def _old(times: Times) -> str:
+    """Return a remark for latencies that are too high for a query that keeps up with its topics."""
+    bound = times.within_s(0.99)
+    is_old = bound is None or bound > OLD_S
+    return " (for records that were already old when they were read, this is their age)" if is_old else ""
+
+
+def _traffic(traffic: Traffic) -> str:
+    """A query's traffic as one line."""
+
+    def total(volumes: Mapping[str, Volume]) -> str:
+        records, size = sum(v.records for v in volumes.values()), sum(v.bytes for v in volumes.values())
+        return f"{records} records, {size} bytes"
+
+    return f"{total(traffic.read)} read, {total(traffic.written)} written since Spark started"
+
+
+def _view(source: DataSource, services: Services) -> Iterator[str]:
+    """The size of the source's view, if it has one."""
+    view = services.views.following(source)
+    if view is not None:
+        most = services.config["ksql.pull.views.max.bytes"]
+        read = ", ".join(f"{p}: {offset}" for p, offset in sorted(view.positions.items()))
+        yield f"View for pull queries: {view.size} bytes on disk ({most} for all), read up to {{{read}}}"
+
+
+def _error_statistics(
+    readers: Sequence[ManagedQuery], writers: Sequence[ManagedQuery], services: Services
+) -> str:
+    """Errors since the server started: those of records read from a source, and of rows written to it."""
+    read = [services.queries.counts(q.id) for q in readers]
+    written = [services.queries.counts(q.id) for q in writers]
+    found = {
+        "consumer-failed-messages": sum(c.unreadable for c in read),
+        "processing-errors": sum(c.failed for c in written),
+        "lost-records": sum(c.lost for c in read),
+        "late-records-dropped": sum(c.late for c in written),
+    }
+    shown = [f"{name}: {count}" for name, count in found.items() if count]
+    times = [c.last_ms for c in (*read, *written) if c.last_ms is not None]
+    if shown and times:
+        last = datetime.fromtimestamp(max(times) / 1000, UTC)
+        shown.append(f"last-failed: {last.isoformat(timespec='milliseconds')}")
+    return "  ".join(shown)
+
+
+def describe_function(statement: DescribeFunction, context: StatementContext) -> Action:
+    """DESCRIBE FUNCTION name: every overload."""
+    spec = registry.require(statement.name)
+
+    def run() -> Entity:
+        overloads = []
+        for signature in spec.signatures:
+            arguments = tuple(
+                ArgumentInfo(
+                    name=p.name,
+                    type=str(p.pattern),
+                    description=spec.parameters.get(p.name, ""),
+                    is_variadic=i == signature.variadic_at,
+                )
+                for i, p in enumerate(signature.parameters)
+            )
+            overloads.append(
+                FunctionInfo(
+                    arguments=arguments,
+                    argument_types=tuple(a.type for a in arguments),
+                    return_type=signature.result_text,
+                    description=spec.description,
+                )
+            )
+        return FunctionDescriptionList(
+            statement_text=statement.source_text,
+            name=spec.name,
+            description=f"{spec.description} {spec.beyond}".strip(),
+            author=spec.origin.author if spec.origin else "ksql-spark",
+            version=spec.origin.version if spec.origin else "",
+            path=spec.origin.path if spec.origin else "internal",
+            type=spec.kind.value,
+            functions=tuple(overloads),
+            examples=tuple(FunctionExample(example(spec, one), call(spec, one)) for one in spec.examples),
+        )
+
+    return Immediate(run)
+
+
+def query_description(query: ManagedQuery, services: Services) -> QueryDescription:
+    """A running query as EXPLAIN shows it."""
+    runner = query.runner
+    figures = _figures(runner, services, services.queries.traffic().get(runner.id))
+    return replace(
+        planned_description(query.plan, query.id, query.statement),
+        query_type="PUSH" if query.is_transient else "PERSISTENT",
+        topology="\n".join(
+            [
+                plan_text.explain_topology(query.plan, state_sizes(runner)),
+                *(f"{name}: {text}" for name, text in figures),
+            ]
+        ),
+        state=runner.state,
+        ksql_host_query_status={services.server.host: status_of(runner.state)},
+        overridden_properties=masked_values(query.properties),
+        query_errors=tuple(
+            QueryError(timestamp=e.timestamp_ms, error_message=e.message, type=e.type) for e in query.errors
+        ),
+    )
+
+
+def planned_description(plan: Plan, query_id: str, text: str) -> QueryDescription:
+    """A query that is not running."""
+    return QueryDescription(
+        id=query_id,
+        statement_text=masked(text),
+        window_type=plan.sink.window.kind if plan.sink.window else None,
+        fields=tuple(field_info(c) for c in plan.shown_schema.columns),
+        sources=tuple(s.name for s in plan.sources),
+        sinks=() if plan.is_transient else (plan.sink.name,),
+        topology=plan_text.explain_topology(plan),
+        execution_plan=plan_text.explain(plan),
+        query_type="PUSH" if plan.is_transient else "PERSISTENT",
+        processing_guarantee=plan.guarantee,
+    )

@@ -1,0 +1,1 @@
+"""Handlers of statements that define: sources, their versions, sinks, types, functions, connectors."""

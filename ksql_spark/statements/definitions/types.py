@@ -1,0 +1,47 @@
+"""CREATE TYPE and DROP TYPE (reference §2.9): names for types; sources store the expanded type."""
+
+from __future__ import annotations
+
+from ksql_spark import analyzer
+from ksql_spark.entities.commands import WarningEntity
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.types import CreateType, DropType
+from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+
+
+def create_type(statement: CreateType, context: StatementContext) -> Action:
+    """CREATE TYPE [IF NOT EXISTS] name AS type."""
+    name = statement.name
+    if name in context.metastore.types():
+        message = f"Cannot register custom type '{name}' since it is already registered with type: "
+        message += str(context.metastore.types()[name])
+        if not statement.if_not_exists:
+            raise KsqlError("INVALID_STATEMENT", reason=message)
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    type_ = analyzer.bind_type(statement.data_type, context.metastore)
+    context.metastore.add_type(name, type_)
+    services = context.services
+
+    def apply(_: Starts) -> Outcome:
+        services.metastore.add_type(name, type_)
+        return Outcome(f"Registered custom type with name '{name}' and SQL type {type_}")
+
+    return Logged(f"type/{name}/create", apply)
+
+
+def drop_type(statement: DropType, context: StatementContext) -> Action:
+    """DROP TYPE [IF EXISTS] name."""
+    name = statement.name
+    if name not in context.metastore.types():
+        message = f"Type {name} does not exist."
+        if not statement.if_exists:
+            raise KsqlError("INVALID_STATEMENT", reason=message)
+        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    context.metastore.drop_type(name)
+    services = context.services
+
+    def apply(_: Starts) -> Outcome:
+        services.metastore.drop_type(name)
+        return Outcome(f"Dropped type '{name}'")
+
+    return Logged(f"type/{name}/drop", apply)

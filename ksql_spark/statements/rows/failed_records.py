@@ -1,0 +1,194 @@
+"""Statements about failed records: checks of FROM ERRORS OF, and REPLAY ERRORS (beyond ksqlDB)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ksql_spark import analyzer, grammar
+from ksql_spark.analyzer.base.failures import failure, invalid
+from ksql_spark.analyzer.relations.errors_of import STREAM_NAME, has_replays
+from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import ErrorsReplayed
+from ksql_spark.errors import query_hint
+from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
+from ksql_spark.grammar.statements.lifecycle import ReplayErrors
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.plan.explain import title
+from ksql_spark.plan.nodes import UnionAll
+from ksql_spark.plan.operations import kept_state
+from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.stages import Plan
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.replay import Failed, Replayed
+from ksql_spark.runtime.reading import batch
+from ksql_spark.spark import master
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
+
+#: how long REPLAY waits for the processing log's records, seconds
+_TIMEOUT_S = 30.0
+#: how many partitions and ranges of offsets of records that are gone the answer names
+_NAMED = 20
+_SELECTION = """
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, MAX(`ATTEMPT`) AS `ATTEMPT`, COUNT(*) AS `ERRORS`
+FROM (SELECT * FROM ERRORS OF `X`) WHERE NOT `REPLAYED` GROUP BY `TOPIC`, `PARTITION`, `OFFSET`;
+"""
+
+
+def check_known_queries(statement: Statement, context: StatementContext) -> None:
+    """Refuse ERRORS OF an id that no query has, and none had: its log would just be empty.
+
+    A persistent query that has ended keeps its id in the command log, and its errors can be read for as long
+    as the processing log keeps them.
+
+    Raises:
+        KsqlError: QUERY_UNKNOWN.
+    """
+    for relation in statement.find_all(ErrorsOf):
+        query_id = relation.query_id
+        queries = context.services.queries.all()
+        known = {*(q.id for q in queries), *(q.id for q in context.queries)}
+        if query_id in known or query_id in context.services.commands.query_ids:
+            continue
+        shown = [q.id for q in queries if uses_of(q).may_be_seen(context.rights)]
+        raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=query_hint(query_id, shown))
+
+
+def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
+    """Send the records of a query's errors through its current version once more."""
+    check_known_queries(statement, context)
+    query = _replayable(statement, context)
+    services, config = context.services, context.config
+    bound = analyzer.bind_pull(_selection(statement).query, context.metastore, config)
+    assert isinstance(bound, BatchQuery)
+    consumer = {
+        **services.client_settings("consumer", context.properties),
+        "isolation.level": "read_committed",  # what a replay that was aborted has said is not true
+    }
+    (topic,) = query.plan.last.topics
+    unknown = 0
+
+    def find() -> list[Failed]:
+        nonlocal unknown
+        session = services.spark.session()
+        rows = batch.run(bound, services.views, session, consumer, _TIMEOUT_S, config.__getitem__)
+        found = []
+        for of_topic, partition, offset, attempt, count in _values(rows):
+            if of_topic == topic and partition is not None:
+                found.append(Failed(partition, offset, attempt))
+            else:
+                unknown += count
+        return found
+
+    def run() -> Entity:
+        services.spark.await_start()
+        if not master.is_local(str(services.spark.session().sparkContext.master)):
+            raise invalid("REPLAY ERRORS needs Spark in the server's own JVM (ksql.spark.master = 'local').")
+        done = services.queries.replay(query, _writer_id(query, context), find)
+        return _answer(statement, query, topic, done, unknown)
+
+    return Immediate(run, waits=True)
+
+
+def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQuery:
+    """The query of the statement.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if it has ended, or its plan does not allow a replay.
+    """
+    query_id = statement.query_id
+    query = context.services.queries.find(query_id)
+    if query is None:
+        raise invalid(f"Query {query_id} has ended, so nothing can take its records.", statement.this)
+    if query.is_transient:
+        raise invalid(f"{query_id} is a push query, and its client has its rows already.", statement.this)
+    problem = _problem(query.plan)
+    if problem is not None:
+        raise invalid(f"The errors of {query_id} cannot be replayed: {problem}", statement.this)
+    name = str(context.config[STREAM_NAME])
+    stream = context.metastore.find(name)
+    if stream is not None and (
+        stream.topic != context.services.queries.log_topic or not has_replays(stream.schema)
+    ):
+        raise invalid(
+            f"The stream {name} does not show which records were replayed.",
+            statement.this,
+            hint="DROP it, and start the server with ksql.logging.processing.stream.auto.create=true.",
+        )
+    return query
+
+
+def _problem(plan: Plan) -> str | None:
+    """Return why records may not go through a plan once more; None if they may."""
+    for stage in plan.stages:
+        for node in stage.stateful:
+            return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."
+    if any(source.is_table for source in plan.sources):
+        return "it reads a table, whose rows may have newer values by now."
+    if any(isinstance(node, UnionAll) for node in plan.last.operations):
+        return "after UNION ALL it is not known which record a row comes from."
+    if plan.inner or plan.last.record_topic is None:
+        return "its key has the name of a pseudo column, which is needed to find records."
+    return None
+
+
+def _selection(statement: ReplayErrors) -> Query:
+    """The query that finds the records; errors in it show the statement."""
+    query = grammar.parse_one(_SELECTION)
+    assert isinstance(query, Query) and isinstance(query.query, Select)
+    inner = query.query.relation
+    assert isinstance(inner, SubQuery) and isinstance(inner.query, Select)
+    inner.query.set("relation", statement.this.copy())
+    if statement.where is not None:
+        inner.query.set("where", statement.where.copy())
+    query.query.parent = statement
+    return query
+
+
+def _values(rows: batch.BatchResult) -> Iterator[list[Any]]:
+    try:
+        while (some := rows.read(_TIMEOUT_S)) is not None:
+            for row in some:
+                yield row.values
+    finally:
+        rows.close()
+
+
+def _writer_id(query: ManagedQuery, context: StatementContext) -> str:
+    return f"_confluent-ksql-{context.config['ksql.service.id']}query_{query.id}-replay"
+
+
+def _answer(statement: ReplayErrors, query: ManagedQuery, topic: str, done: Replayed, unknown: int) -> Entity:
+    gone = _named(topic, done.gone)
+    records = f"{done.done:,} record{'' if done.done == 1 else 's'}"
+    parts = [f"Replayed {records}; {done.failed:,} failed again; {len(done.gone):,} are gone"]
+    if gone:
+        parts.append(f" ({'; '.join(gone)})")
+    parts.append(".")
+    if unknown:
+        parts.append(f" {unknown:,} errors do not name their record, and were left alone.")
+    return ErrorsReplayed(
+        statement_text=statement.source_text,
+        query_id=query.id,
+        replayed=done.done,
+        failed_again=done.failed,
+        gone=len(done.gone),
+        gone_records=tuple(gone),
+        unknown=unknown,
+        message="".join(parts),
+    )
+
+
+def _named(topic: str, places: Sequence[tuple[int, int]]) -> list[str]:
+    """Texts such as "topic-0: 5, 7-9" for places, which are sorted."""
+    ranges: list[tuple[int, int, int]] = []
+    for partition, offset in places:
+        if ranges and (ranges[-1][0], ranges[-1][2]) == (partition, offset - 1):
+            ranges[-1] = (partition, ranges[-1][1], offset)
+        else:
+            ranges.append((partition, offset, offset))
+    shown: dict[int, list[str]] = {}
+    for partition, first, last in ranges[:_NAMED]:
+        shown.setdefault(partition, []).append(str(first) if first == last else f"{first}-{last}")
+    texts = [f"{topic}-{partition}: {', '.join(offsets)}" for partition, offsets in shown.items()]
+    return [*texts, "…"] if len(ranges) > _NAMED else texts

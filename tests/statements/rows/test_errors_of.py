@@ -1,0 +1,158 @@
+"""FROM ERRORS OF and REPLAY ERRORS: which queries they take."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ksql_spark.authorization import Rights
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.engine.bootstrap.processing_log import create_log_stream
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
+from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.queries.replay import Failed, Replayed
+from ksql_spark.spark.processing_log import create_stream
+from tests.statements.world import World
+
+LOG = create_stream("KSQL_PROCESSING_LOG", "log")
+A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
+
+
+@pytest.fixture
+def logged(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    world.admin.create_topic("log")
+    monkeypatch.setattr(QueryManager, "log_topic", "log")
+    world.run(LOG + A)
+    return world
+
+
+def test_an_unknown_query_is_refused_with_the_nearest(logged: World) -> None:
+    (known,) = logged.ids()
+    wrong = known.replace("CSAS", "CTAS")
+    for text in (
+        f"CREATE STREAM bad AS SELECT * FROM ERRORS OF {wrong};",
+        f"EXPLAIN SELECT * FROM ERRORS OF {wrong} EMIT CHANGES;",
+        f"INSERT INTO a SELECT step, 1 FROM (SELECT * FROM ERRORS OF {wrong}) e;",
+    ):
+        error = logged.refused(text)
+        assert error.condition == "QUERY_UNKNOWN" and error.hint == f"Did you mean {known}?"
+    with pytest.raises(KsqlError) as caught:
+        QueryService(logged.services).query(Request(f"SELECT * FROM ERRORS OF {wrong};"))
+    assert caught.value.hint == f"Did you mean {known}?" and caught.value.position is not None
+
+
+def test_queries_that_may_not_be_seen_are_not_suggested(logged: World) -> None:
+    (known,) = logged.ids()
+    rights = Rights.of(["reader:csas*"])
+    with pytest.raises(KsqlError) as caught:
+        QueryService(logged.services).query(Request(f"SELECT * FROM ERRORS OF {known}0;", rights=rights))
+    assert caught.value.condition == "QUERY_UNKNOWN"
+    assert caught.value.hint == "SHOW QUERIES lists all queries."
+
+
+def test_a_query_of_the_same_request(logged: World) -> None:
+    logged.run(
+        "CREATE STREAM b AS SELECT k, v FROM s EMIT CHANGES;"
+        "CREATE STREAM bad AS SELECT * FROM ERRORS OF CSAS_B_4 EMIT CHANGES;"
+    )
+
+
+def test_a_query_that_has_ended(logged: World) -> None:
+    (ended,) = logged.ids()
+    logged.run("DROP STREAM a;")
+    text = f"CREATE STREAM bad AS SELECT * FROM ERRORS OF {ended} EMIT CHANGES;"
+    logged.run(text + "DROP STREAM bad;")
+    logged.restart()
+    logged.run(text)
+
+
+REFUSED = [
+    (
+        "CREATE TABLE n AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;",
+        "Stream Aggregate keeps state",
+    ),
+    (
+        "CREATE STREAM j AS SELECT s.k AS k, t.v AS v FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
+        "Stream Table Join keeps state",
+    ),
+    ("CREATE TABLE u AS SELECT * FROM t EMIT CHANGES;", "reads a table"),
+    ("CREATE STREAM u AS SELECT k, v FROM s UNION ALL SELECT k, v + 1 FROM s EMIT CHANGES;", "UNION ALL"),
+]
+
+
+@pytest.mark.parametrize(("statement", "why"), REFUSED)
+def test_a_query_whose_records_may_not_go_through_it_again(logged: World, statement: str, why: str) -> None:
+    before = set(logged.ids())
+    logged.run(statement)
+    (made,) = set(logged.ids()) - before
+    error = logged.refused(f"REPLAY ERRORS OF {made};")
+    assert error.condition == "INVALID_STATEMENT" and why in error.message
+
+
+def test_what_else_replay_refuses(logged: World) -> None:
+    (known,) = logged.ids()
+    assert logged.refused(f"REPLAY ERRORS OF {known}0;").hint == f"Did you mean {known}?"
+    error = logged.refused(f"REPLAY ERRORS OF {known} WHERE stag = 'PROCESSING';")
+    assert error.condition == "COLUMN_UNKNOWN" and error.position is not None
+    assert error.position.column == len(f"REPLAY ERRORS OF {known} WHERE ") + 1
+    logged.run("DROP STREAM a;")
+    assert "has ended" in logged.refused(f"REPLAY ERRORS OF {known};").message
+    logged.run("DROP STREAM KSQL_PROCESSING_LOG;" + A)
+    (known,) = logged.ids()
+    assert logged.refused(f"REPLAY ERRORS OF {known};").condition == "ERRORS_NOT_KEPT"
+    old = LOG.replace(", replay INT", "").replace("input STRUCT", "other STRUCT")
+    logged.run(old)
+    assert "which records were replayed" in logged.refused(f"REPLAY ERRORS OF {known};").message
+
+
+def test_who_may_replay(logged: World) -> None:
+    (known,) = logged.ids()
+    text = f"REPLAY ERRORS OF {known};"
+    for given in (["reader:*", "developer:s"], ["developer:a"], ["reader:*"]):
+        with pytest.raises(KsqlError) as caught:
+            logged.statements.execute(Request(text, rights=Rights.of(given)))
+        assert caught.value.condition == "FORBIDDEN"
+
+
+def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    (known,) = logged.ids()
+    rows = [["s", 0, 1, 0, 2], ["s", 1, 3, 1, 1], ["other", 1, 3, 0, 4], ["s", None, None, 0, 3]]
+    found: list[Failed] = []
+
+    def replay(_: Any, query: Any, writer: str, find: Callable[[], list[Failed]]) -> Replayed:
+        found.extend(find())
+        return Replayed(1200, 1, [(0, 1), (0, 2), (0, 4), (1, 9)])
+
+    left = iter([[SimpleNamespace(values=row) for row in rows]])
+    result = SimpleNamespace(read=lambda timeout_s: next(left, None), close=lambda: None)
+    monkeypatch.setattr(QueryManager, "replay", replay)
+    monkeypatch.setattr("ksql_spark.runtime.reading.batch.run", lambda *_: result)
+    local = SimpleNamespace(sparkContext=SimpleNamespace(master="local[4]"))
+    monkeypatch.setattr(logged.services.spark, "session", lambda: local)
+    answer = logged.one(f"REPLAY ERRORS OF {known} WHERE stage = 'PROCESSING';")
+    assert found == [Failed(0, 1, 0), Failed(1, 3, 1)]
+    assert answer["message"] == (
+        "Replayed 1,200 records; 1 failed again; 4 are gone (s-0: 1-2, 4; s-1: 9). "
+        "7 errors do not name their record, and were left alone."
+    )
+    assert (answer["@type"], answer["goneRecords"]) == ("errors_replayed", ["s-0: 1-2, 4", "s-1: 9"])
+
+
+def test_a_stream_of_an_earlier_release_gets_the_columns_that_were_added(world: World) -> None:
+    world.admin.create_topic("default_ksql_processing_log")
+    config = Config({"ksql.logging.processing.stream.auto.create": True})
+    added = LOG.index(",\n  input STRUCT"), LOG.index(") WITH")
+    old = (LOG[: added[0]] + LOG[added[1] :]).replace("'log'", "'default_ksql_processing_log'")
+    world.run(old)
+    for _ in range(2):
+        create_log_stream(config, world.services, world.statements, Lifecycle(threading.RLock()))
+        columns = [c.name for c in world.services.metastore.require("KSQL_PROCESSING_LOG").schema.columns]
+        assert columns == ["LOGGER", "LEVEL", "TIME", "MESSAGE", "INPUT", "REPLAY"]
+    assert len(world.log.records) == 4
