@@ -33,7 +33,7 @@ from ksql_spark.grammar import StatementText
 from ksql_spark.security.authorization import Rights
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
-from ksql_spark.server.host import Host
+from ksql_spark.server.host import LOOK_UP_BYTES, Host
 from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.catalog import VERSION, CatalogError, Session
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
@@ -716,9 +716,11 @@ class Connection:
     async def _open_query(self, portal: Portal, request: Request) -> None:
         engine = self._host.engine
         assert engine is not None, "clients are only welcomed while RUNNING"
-        look_up = engine.look_up(
-            request.text, request.properties, request.parameters, None, self._principal.rights
-        )
+        look_up = None
+        if portal.size <= LOOK_UP_BYTES:
+            look_up = engine.look_up(
+                request.text, request.properties, request.parameters, None, self._principal.rights
+            )
         if look_up is not None:  # which blocks nothing: a thread would take longer
             if look_up.when_current is not None:
                 await self._unless_cancelled(asyncio.ensure_future(until_current(look_up.when_current)))
@@ -1037,7 +1039,7 @@ def _inner(portal: Portal) -> Portal:
     prepared = portal.prepared
     if prepared.statement.inner is None or prepared.statement.inner.kind not in (Kind.QUERY, Kind.CATALOG):
         raise Failure("42601", f"{prepared.statement.tag} takes a query.")
-    return Portal(Prepared(prepared.statement.inner, prepared.types), portal.values)
+    return Portal(Prepared(prepared.statement.inner, prepared.types), portal.values, portal.size)
 
 
 def _next_statement(found: Iterator[StatementText]) -> PgStatement | None:

@@ -413,6 +413,17 @@ def test_prepared_statements_and_values_have_a_size(port: Port, client: Client) 
     assert client.failed() == "53400"
 
 
+def test_long_parameters_are_worked_on_in_a_thread(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(port.engine, "look_up", lambda *given: asked.append(given[2]))
+    with port.connect() as connection:
+        for value in ("x", "x" * 50_000):
+            connection.execute("SELECT * FROM r WHERE s = %s", [value])
+            connection.execute("DECLARE c CURSOR FOR SELECT * FROM r WHERE s = %s", [value])
+            connection.execute("CLOSE c")
+    assert [list(one.values()) for one in asked] == [["x"], ["x"]]
+
+
 def test_portals_end_with_their_transaction(client: Client) -> None:
     for is_in_transaction in (False, True):
         if is_in_transaction:
