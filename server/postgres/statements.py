@@ -35,6 +35,8 @@ _LOCAL = frozenset((
     "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD",
     "DEALLOCATE", "LISTEN", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM", "ANALYZE",
 ))  # fmt: skip
+#: objects that are in the tags of CREATE, DROP and ALTER
+_TAGGED = frozenset(("STREAM", "TABLE", "CONNECTOR", "TYPE"))
 _LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
 _LISTS = frozenset((
@@ -174,7 +176,7 @@ def _kind_of(piece: StatementText) -> PgStatement:
         return _read(piece, rule)
     if first in _LOCAL and not (first == "SET" and is_property):
         return PgStatement(Kind.LOCAL, piece.text, _LOCAL_TAGS.get(first, first))
-    if first in ("SELECT", "WITH", "VALUES", "TABLE", "("):
+    if piece.is_query or first in ("VALUES", "TABLE"):
         return _query(piece)
     if first == "PRINT":
         return _ksql(Kind.QUERY, piece, "SELECT")
@@ -216,13 +218,11 @@ def _ksql(kind: Kind, piece: StatementText, tag: str) -> PgStatement:
 
 
 def _tag(piece: StatementText) -> str:
-    words = [word(token) for token in piece.tokens[:6]]
-    if words[0] == "INSERT":
+    if piece.verb == "INSERT":
         return "INSERT 0 1"
-    if words[0] in ("CREATE", "DROP", "ALTER"):
-        kinds = [one for one in words[1:] if one in ("STREAM", "TABLE", "CONNECTOR", "TYPE")]
-        return " ".join([words[0], *kinds[:1]])
-    return words[0]
+    if piece.verb in ("CREATE", "DROP", "ALTER") and piece.object in _TAGGED:
+        return f"{piece.verb} {piece.object}"
+    return word(piece.tokens[0])
 
 
 # ---- what is not for the engine --------------------------------------------------------------------------

@@ -81,6 +81,7 @@ TEXTS: dict[str, Make] = {
     "brackets, for the catalog": _around("SELECT ", "(", ")", most=50),
     "casts, for the catalog": lambda n: "SELECT 1" + "::int" * n,
     "statements": _joined("; ", "SHOW TABLES"),
+    "CREATE": lambda n: "CREATE " + "OR REPLACE SOURCE " * n + "STREAM " + "IF NOT EXISTS " * n,
 }
 #: and those of the grammar
 KSQL: dict[str, Make] = {
@@ -116,6 +117,10 @@ def _read_all(text: str) -> None:
         statements.parameter_columns(statement)
         statements.parameter_casts(statement)
         statements.relations(statement.piece)
+
+
+def _classify(text: str) -> list[object]:
+    return [(one.verb, one.object, one.name, one.is_query, one.is_push) for one in grammar.split(text)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -161,6 +166,11 @@ def test_texts_take_linear_time(name: str) -> None:
 @pytest.mark.parametrize("name", KSQL)
 def test_ksql_takes_linear_time(name: str) -> None:
     _check_growth(grammar.parse, KSQL[name])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_statements_are_classified_in_linear_time(name: str) -> None:
+    _check_growth(_classify, TEXTS[name])
 
 
 @pytest.mark.parametrize("name", ARRAYS)
