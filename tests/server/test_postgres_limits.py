@@ -20,9 +20,9 @@ from postgres_port import SOON_S, Port
 from ksql_spark import deadline, grammar
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
-from ksql_spark.server.postgres import connection as served
-from ksql_spark.server.postgres import statements, values
-from ksql_spark.server.postgres.statements import Failure
+from ksql_spark.server.postgres import execution, parameters, statements, values
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.relations import relations
 from ksql_spark.types import BIGINT
 
 Make = Callable[[int], str]
@@ -113,10 +113,10 @@ ARRAYS: dict[str, Make] = {
 def _read_all(text: str) -> None:
     """What is done with a text before the engine has it."""
     found = statements.split(text)
-    while (statement := served._next_statement(found)) is not None:
-        statements.parameter_columns(statement)
-        statements.parameter_casts(statement)
-        statements.relations(statement.piece)
+    while (statement := statements.next_statement(found)) is not None:
+        parameters.columns_of(statement)
+        parameters.casts_of(statement)
+        relations(statement.piece)
 
 
 def _classify(text: str) -> list[object]:
@@ -396,7 +396,7 @@ def test_messages_that_are_none(client: Client, payload: bytes) -> None:
 
 
 def test_prepared_statements_are_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_MAX_NAMED", 3)
+    monkeypatch.setattr(execution, "_MAX_NAMED", 3)
     for number in range(4):
         client.send(b"P", _parse(b"SELECT 1", name=b"s%d" % number))
     client.send(b"S")
