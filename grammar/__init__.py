@@ -10,6 +10,7 @@ from sqlglot import exp
 from ksql_spark.grammar.dialect import Ksql
 from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.generator import type_text
+from ksql_spark.grammar.keywords import keywords
 from ksql_spark.grammar.lexer import Rules, opened, scan, tokens
 from ksql_spark.grammar.nodes import Position, Statement, TypeNode, position
 from ksql_spark.grammar.parser import KsqlParser
@@ -166,6 +167,7 @@ __all__ = [
     "StatementSet",
     "StatementText",
     "TypeNode",
+    "keywords",
     "opened",
     "parse",
     "parse_expression",
