@@ -7,6 +7,7 @@ import base64
 from ksql_spark.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING
 from tests.formats.records.record import Bad, plain
 
+_SIZE = Bad("bytes, and there are")
 KAFKA = [
     plain(f"{data!r} as {type_}", "KAFKA", data, {"A": type_}, {"A": value}, wrapped=False)
     for data, type_, value in (
