@@ -66,11 +66,15 @@ SQL_COLUMNS = f"{KEY} {{}}, {VALUE}"
 UPDATES = 1_000
 
 
-def produce(brokers: str, topic: str, keys: Sequence[int], numbers: Sequence[int] | None = None) -> None:
-    """Write rows, and wait for their acknowledgement."""
-    producer = Producer({"bootstrap.servers": brokers, "linger.ms": 5, "queue.buffering.max.messages": 10**7})
-    for key, number in zip(keys, numbers or keys, strict=True):
-        producer.produce(topic, b'{"N":%d,"V":"%b"}' % (number, b"x" * 20), b"%d" % key)
+def connected(brokers: str) -> Producer:
+    """A producer."""
+    return Producer({"bootstrap.servers": brokers, "linger.ms": 5, "queue.buffering.max.messages": 10**7})
+
+
+def produce(producer: Producer, topic: str, rows: int) -> None:
+    """Write rows with the keys and numbers from 0, and wait for their acknowledgement."""
+    for key in range(rows):
+        producer.produce(topic, b'{"N":%d,"V":"%b"}' % (key, b"x" * 20), b"%d" % key)
     producer.flush()
 
 
@@ -79,12 +83,12 @@ def make_topic(brokers: str, topic: str, rows: int = 0) -> None:
     admin = AdminClient({"bootstrap.servers": brokers})
     for made in admin.create_topics([NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})]).values():
         made.result()
-    produce(brokers, topic, range(rows))
+    produce(connected(brokers), topic, rows)
 
 
 def update(brokers: str, topic: str, rows: int) -> None:
     """Update random rows for ever; a process of its own."""
-    producer = Producer({"bootstrap.servers": brokers, "linger.ms": 5})
+    producer = connected(brokers)
     while True:
         for _ in range(UPDATES // 20):
             producer.produce(topic, b'{"N":1,"V":"y"}', b"%d" % random.randrange(rows))
@@ -266,6 +270,7 @@ class Clients:
 def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
     """Rows that clients of one push query get in a second."""
     make_topic(brokers, "s")
+    producer = connected(brokers)
     text = f"SELECT * FROM s WHERE N >= {BURST // 2} EMIT CHANGES;"
     with Server(folder / "push", brokers) as server:
         server.until("complete: ")
@@ -277,7 +282,7 @@ def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             ready()
             times = []
             for burst in range(BURSTS + 2):
-                sending = threading.Thread(target=produce, args=(brokers, "s", range(BURST)))
+                sending = threading.Thread(target=produce, args=(producer, "s", BURST))
                 began = time.perf_counter()
                 sending.start()
                 clients.read(BURST // 2 * number)
@@ -326,8 +331,10 @@ def memory(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             before = resident_mb(server.process.pid)
             make_table(server.url, topic)
             grown = resident_mb(server.process.pid) - before
-            size = sum(file.stat().st_size for file in (folder / "memory").rglob(f"*{topic.upper()}*")) / 1e6
-            print(f"memory, {rows:,} rows: product {grown:+.0f} MB, and a file of {size:.0f} MB", flush=True)
+            size = sum(file.stat().st_size for file in (folder / "memory").rglob("*.db*")) / 1e6
+            print(
+                f"memory, {rows:,} rows: product {grown:+.0f} MB, all views {size:.0f} MB on disk", flush=True
+            )
             for name, more in (("memory", {}), ("RocksDB", {"folder": str(folder / f"rocks-{rows}")})):
                 with _table(folder, brokers, topic, weigh="yes", **more) as reads:
                     reads.ready()

@@ -1,4 +1,4 @@
-"""The product's server, whose look-ups at ``/query-stream?jvm`` read from the JVM: ``python serve.py OPTION…``.
+"""The product's server, whose look-ups at ``/query-stream?jvm`` read from a JVM: ``python serve.py OPTION…``.
 
 Everything before and behind the view is the product's: checks, plan cache, freshness, headers. The
 environment variable READS_SOCKET names the JVM's socket.

@@ -20,14 +20,7 @@ KAFKA = [
     )
 ]
 KAFKA += [
-    plain(
-        f"{size} bytes as {type_}",
-        "KAFKA",
-        b"x" * size,
-        {"A": type_},
-        Bad("bytes, and there are"),
-        wrapped=False,
-    )
+    plain(f"{size} bytes as {type_}", "KAFKA", b"x" * size, {"A": type_}, _SIZE, wrapped=False)
     for type_, sizes in {INTEGER: (0, 1, 3, 5, 8), BIGINT: (0, 4, 9), DOUBLE: (0, 4, 7)}.items()
     for size in sizes
 ]
