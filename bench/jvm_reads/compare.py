@@ -16,7 +16,8 @@ Look-ups run while a thousand rows a second are updated. Push queries get bursts
 filter; the rate counts the rows of all clients. Memory is how much larger a process is with a view than
 without (RSS); for the JVM also its heap after a collection. A start lasts from the start of the processes
 until the first look-up is answered: the product finds the file of its view, the JVM reads the topic into
-memory, or finds its RocksDB. Server and JVM start together.
+memory, or finds its RocksDB. Server and JVM start together. The processor time of a look-up or a row is that
+of all processes that serve it, without Kafka's.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -49,7 +51,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
 
 from reads import ReadsProcess  # noqa: E402
-from serving import Measure, execute, first_answer, load  # noqa: E402
+from serving import execute, first_answer, load  # noqa: E402
 
 from ksql_spark.services import artifacts  # noqa: E402
 from ksql_spark.services.broker import EmbeddedBroker  # noqa: E402
@@ -140,8 +142,8 @@ class Server:
 
 
 @contextmanager
-def passed_on(kind: str, reads: ReadsProcess) -> Iterator[str]:
-    """pass_on.py; yields its URL."""
+def passed_on(kind: str, reads: ReadsProcess) -> Iterator[tuple[str, int]]:
+    """pass_on.py; yields its URL and its process id."""
     port = free_port()
     command = [sys.executable, str(HERE / "pass_on.py"), str(port), kind, str(reads.socket)]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
@@ -152,10 +154,10 @@ def passed_on(kind: str, reads: ReadsProcess) -> Iterator[str]:
                 break
             except OSError:
                 time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
-        process.terminate()
-        process.wait(60)
+        process.kill()
+        process.wait()
 
 
 def make_table(url: str, topic: str) -> None:
@@ -165,23 +167,35 @@ def make_table(url: str, topic: str) -> None:
     first_answer(url, f"SELECT * FROM {topic} WHERE K = 1;")
 
 
-def show(title: str, found: Mapping[str, Sequence[float]], unit: str) -> None:
-    """A line for each side: the median, and the ratios to the product's in each round."""
-    for side, values in found.items():
-        ratios = [value / base for value, base in zip(values, found["product"], strict=True)]
-        shown = f"{statistics.median(ratios):5.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        print(f"{title:28}{side:16}{statistics.median(values):12,.1f} {unit:7}{shown}", flush=True)
+def cpu_s(pids: Sequence[int]) -> float:
+    """The processor time of processes until now."""
+    times = [psutil.Process(pid).cpu_times() for pid in pids]
+    return sum(float(t.user + t.system) for t in times)
 
 
-def in_turn(rounds: int, measures: Mapping[str, Callable[[], float]]) -> dict[str, list[float]]:
-    """What each side measures in each round; each round begins with another side."""
-    found: dict[str, list[float]] = {side: [] for side in measures}
-    names = list(measures)
+def in_turn(
+    title: str, rounds: int, units: Sequence[str], sides: Mapping[str, Callable[[], Sequence[float]]]
+) -> None:
+    """Measure each side in each round, which begins with another side each time; print a line for each.
+
+    Args:
+        title: what is measured.
+        rounds: how often.
+        units: of the figures that a side returns.
+        sides: by name; the first one is what the others are compared with.
+    """
+    found: dict[str, list[Sequence[float]]] = {side: [] for side in sides}
+    names = list(sides)
     for number in range(rounds):
         for at in range(len(names)):
             side = names[(at + number) % len(names)]
-            found[side].append(measures[side]())
-    return found
+            found[side].append(sides[side]())
+    for unit, at in zip(units, range(len(units)), strict=True):
+        for side, figures in found.items():
+            values = [figure[at] for figure in figures]
+            ratios = [value / base[at] for value, base in zip(values, found[names[0]], strict=True)]
+            shown = f"{statistics.median(ratios):5.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+            print(f"{title:28}{side:16}{statistics.median(values):12,.1f} {unit:9}{shown}", flush=True)
 
 
 # ---- look-ups ------------------------------------------------------------------------------------------
@@ -197,17 +211,22 @@ def look_ups(folder: Path, brokers: str, options: argparse.Namespace) -> None:
         server = stack.enter_context(Server(folder / "look-ups", brokers, reads.socket))
         server.until("complete: ")
         make_table(server.url, "t")
-        bare = stack.enter_context(passed_on("look-ups", reads))
+        bare, bare_pid = stack.enter_context(passed_on("look-ups", reads))
         urls = dict(zip(SIDES, (server.url, server.url, bare), strict=True))
         paths = dict(zip(SIDES, ("/query-stream", "/query-stream?jvm", "/query-stream"), strict=True))
+        server_pid, jvm_pid = server.process.pid, reads.process.pid
+        pids = dict(zip(SIDES, ([server_pid], [server_pid, jvm_pid], [bare_pid, jvm_pid]), strict=True))
 
         def body(key: int) -> bytes:
             return json.dumps({"sql": f"SELECT * FROM t WHERE K = {key};"}).encode()
 
-        def measure(side: str, connections: int) -> Measure:
-            return load(
+        def measure(side: str, connections: int) -> Sequence[float]:
+            spent = cpu_s(pids[side])
+            found = load(
                 urls[side], lambda: (paths[side], body(random.randrange(rows))), connections, options.seconds
             )
+            spent = cpu_s(pids[side]) - spent
+            return found.rate, found.p99, spent / (found.rate * options.seconds) * 1e6
 
         answers = {side: httpx.post(urls[side] + paths[side], content=body(7)).text for side in SIDES}
         rest = {answer.partition(",")[2] for answer in answers.values()}
@@ -217,16 +236,9 @@ def look_ups(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             measure(side, 8)  # warms up
         stack.enter_context(updates(brokers, "t", rows))
         for connections in CONNECTIONS:
-            p99: dict[str, list[float]] = {side: [] for side in SIDES}
-
-            def rate(side: str, n: int = connections, late: dict[str, list[float]] = p99) -> float:
-                found = measure(side, n)
-                late[side].append(found.p99)
-                return found.rate
-
-            rates = in_turn(options.rounds, {side: lambda s=side: rate(s) for side in SIDES})
-            show(f"look-ups, {connections} connections", rates, "/s")
-            show("… p99", p99, "ms")
+            sides = {side: partial(measure, side, connections) for side in SIDES}
+            title = f"look-ups, {connections} connections"
+            in_turn(title, options.rounds, ("/s", "ms, p99", "µs of CPU"), sides)
 
 
 def _table(folder: Path, brokers: str, topic: str, **more: str) -> ReadsProcess:
@@ -277,10 +289,11 @@ def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
         columns = SQL_COLUMNS.format("KEY")
         execute(server.url, f"CREATE STREAM s ({columns}) WITH (kafka_topic='s', format='JSON');")
 
-        def rate(url: str, number: int, ready: Callable[[], object]) -> float:
+        def rate(url: str, number: int, ready: Callable[[], object], *pids: int) -> Sequence[float]:
             clients = Clients(url, text, number)
             ready()
             times = []
+            spent = 0.0
             for burst in range(BURSTS + 2):
                 sending = threading.Thread(target=produce, args=(producer, "s", BURST))
                 began = time.perf_counter()
@@ -288,24 +301,28 @@ def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
                 clients.read(BURST // 2 * number)
                 if burst > 1:  # the first ones warm up
                     times.append(time.perf_counter() - began)
+                else:
+                    spent = cpu_s(pids)
                 sending.join()
+            spent = cpu_s(pids) - spent
             clients.close()
-            return BURST // 2 * number / statistics.median(times)
+            rows = BURST // 2 * number
+            return rows / statistics.median(times), spent / (rows * BURSTS) * 1e6
 
-        def by_jvm(number: int) -> float:
+        def by_jvm(number: int) -> Sequence[float]:
             feed = {"key": KEY, "value": VALUE, "filter": f"N >= {BURST // 2}L"}
             with (
                 ReadsProcess(folder, brokers=brokers, topic="s", **feed) as reads,
-                passed_on("feed", reads) as url,
+                passed_on("feed", reads) as (url, pid),
             ):
-                return rate(url, number, reads.ready)
+                return rate(url, number, reads.ready, pid, reads.process.pid)
 
         for number in CLIENTS:
             sides = {
-                "product": lambda n=number: rate(server.url, n, lambda: None),
-                "pass on": lambda n=number: by_jvm(n),
+                "product": partial(rate, server.url, number, lambda: None, server.process.pid),
+                "pass on": partial(by_jvm, number),
             }
-            show(f"push rows, {number} clients", in_turn(options.rounds, sides), "/s")
+            in_turn(f"push rows, {number} clients", options.rounds, ("/s", "µs of CPU"), sides)
 
 
 # ---- memory and start ----------------------------------------------------------------------------------
@@ -357,7 +374,7 @@ def start(folder: Path, brokers: str, options: argparse.Namespace) -> None:
         print(f"start: the JVM's first RocksDB of them took {reads.ready():.1f} s", flush=True)
     all_runs: list[float] = []
 
-    def answered(reads: ReadsProcess | None) -> float:
+    def answered(reads: ReadsProcess | None) -> Sequence[float]:
         with Server(data, brokers) as server:
             server.until("ready: ")
             first_answer(server.url, "SELECT * FROM r WHERE K = 1;")
@@ -366,9 +383,9 @@ def start(folder: Path, brokers: str, options: argparse.Namespace) -> None:
                 took = max(took, reads.ready())
             else:
                 all_runs.append(server.until("complete: "))
-        return took
+        return (took,)
 
-    def with_jvm(more: Mapping[str, str]) -> float:
+    def with_jvm(more: Mapping[str, str]) -> Sequence[float]:
         with _table(folder, brokers, "r", **more) as reads:
             return answered(reads)
 
@@ -377,8 +394,7 @@ def start(folder: Path, brokers: str, options: argparse.Namespace) -> None:
         "JVM, memory": lambda: with_jvm({}),
         "JVM, RocksDB": lambda: with_jvm(rocks),
     }
-    found = in_turn(options.rounds, sides)
-    show("first look-up after a start", found, "s")
+    in_turn("first look-up after a start", options.rounds, ("s",), sides)
     print(f"start: the JVM of Spark and all else ran after {statistics.median(all_runs):.1f} s")
 
 

@@ -340,19 +340,21 @@ public final class Reads {
       return;
     }
     Store store = input.has("folder") ? new Rocks(input.path("folder").asText()) : new Memory();
-    Thread serving =
-        new Thread(
-            () -> {
-              try {
-                while (true) {
-                  new Reads(input).serve(server.accept(), store, input.path("head").asText());
-                }
-              } catch (IOException closed) {
-                System.exit(0);
-              }
-            });
-    serving.setDaemon(true);
-    serving.start();
+    Runnable serving =
+        () -> {
+          try {
+            while (true) {
+              new Reads(input).serve(server.accept(), store, input.path("head").asText());
+            }
+          } catch (IOException closed) {
+            System.exit(0);
+          }
+        };
+    for (int clients = 0; clients < 2; clients++) {
+      Thread thread = new Thread(serving);
+      thread.setDaemon(true);
+      thread.start();
+    }
     follow(
         input,
         store.next(),
