@@ -61,7 +61,7 @@ SIDES = ("product", "product by JVM", "pass on")
 CONNECTIONS = (8, 32)
 CLIENTS = (1, 100)
 #: records of a burst; a subscription of the product lets 10,000 wait
-BURST, BURSTS = 8_000, 10
+BURST, BURSTS = 8_000, 6
 KEY, VALUE = "K INT", "N BIGINT, V STRING"
 HEAD = '"columnNames":["K","N","V"],"columnTypes":["INTEGER","BIGINT","STRING"]}\n'
 SQL_COLUMNS = f"{KEY} {{}}, {VALUE}"
