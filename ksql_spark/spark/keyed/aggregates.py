@@ -21,7 +21,7 @@ from ksql_spark.schema import (
     WINDOWSTART,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
+from ksql_spark.spark.frames import Built, Context, Transformations, event_time_column, named, quoted
 from ksql_spark.spark.keyed.operator import (
     PASSED_THROUGH,
     Side,
@@ -46,7 +46,7 @@ FIRST = "aggregates at the beginning"
 GROUP_BY = "Aggregate.GroupBy"
 
 
-def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> Built:
     """GROUP BY and HAVING (reference §6.8): a row with a value and a group updates Catalyst's aggregates."""
     node, having = grouped(operation)
     assert node is not None
@@ -113,20 +113,16 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     appended = [call for call in node.aggregates if call.is_appended]
     if appended:
         state[FIRST] = str(len(node.aggregates) - len(appended))
-        context.appended_state.add(FIRST)
     aggregator, buffers = jvm.aggregator(template, having is not None, len(appended))
     for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
-    for call in appended:
-        context.appended_state.update((str(call), f"buffer of {call}"))
     number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
     done = operator(
         context,
         "aggregate",
         [side.records(number, keys, context), *heartbeats(idle_ms, context, every_ms)],
         aggregator,
-        having is not None,
         window.kind if window else "NONE",
         size_ms,
         (window.advance_ms or window.size_ms) if window else 0,
@@ -134,7 +130,7 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         str(window.step or "") if window else "",
         window.grace_ms if window else 0,
         is_final,
-        is_final and context.is_lossy,
+        is_final and context.stage.plan.is_lossy,
         idle_ms,
         every_ms,
         state=state,
@@ -150,7 +146,8 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
     hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
-    return done.select(*groups, *values, *hidden).frame()
+    new = [FIRST, *map(str, appended), *(f"buffer of {call}" for call in appended)] if appended else []
+    return done.select(*groups, *values, *hidden).built(new)
 
 
 def rows_of_groups(

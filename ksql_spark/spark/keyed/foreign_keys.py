@@ -12,7 +12,7 @@ from ksql_spark.schema import (
     ROWPARTITION,
     ROWTIME,
 )
-from ksql_spark.spark.frames import Context, named, quoted
+from ksql_spark.spark.frames import Built, Context, named, quoted
 from ksql_spark.spark.keyed.operator import (
     PACKED_HEADERS,
     PASSED_THROUGH,
@@ -25,9 +25,7 @@ from ksql_spark.spark.keyed.operator import (
 )
 
 
-def foreign_key_subscribe(
-    node: ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def foreign_key_subscribe(node: ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Subscribe."""
     side = Side.of(inputs[0], node.child.schema)
     keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(node.child.schema.key))
@@ -56,7 +54,7 @@ def foreign_key_subscribe(
         "row": side.ddl,
     }
     done = operator(context, "foreignKeySubscribe", [records], node.join == "LEFT", state=state)
-    return done.select("k AS K", "l AS V", *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
+    return done.select("k AS K", "l AS V", *PASSED_THROUGH, named("false", NULL_VALUE)).built()
 
 
 def _messages(frame: DataFrame, context: Context) -> DataFrame:
@@ -67,7 +65,7 @@ def _messages(frame: DataFrame, context: Context) -> DataFrame:
     )
 
 
-def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Answer."""
     asked = _messages(inputs[0], context)
     side = Side.of(inputs[1], node.right.schema)
@@ -75,10 +73,10 @@ def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], cont
     state = {"key": key_ddl([node.right_key.type]), "right": side.ddl}
     done = operator(context, "foreignKeyAnswer", [asked, right], node.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
-    return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
+    return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).built()
 
 
-def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Latest."""
     keys = node.bound.left.schema.key
     keys_ddl = key_ddl([c.type for c in keys])
@@ -96,4 +94,4 @@ def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], contex
     for column in node.schema.columns:
         side = "__l" if column.name in left else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
-    return done.select(*columns, *PASSED_THROUGH, NULL_VALUE).frame()
+    return done.select(*columns, *PASSED_THROUGH, NULL_VALUE).built()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from ksql_spark.schema import (
     WINDOWSTART,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.frames import Built, Context, named, quoted
 from ksql_spark.spark.keyed.operator import (
     Side,
     column_names,
@@ -88,8 +88,16 @@ class _JoinInputs:
         both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")
         return jvm.pair_condition(both.filter(lower_condition(self.node.residual)), len(self.left.types))
 
-    def result(self, done: Transformations, context: Context) -> DataFrame:
-        """An operator's output as the node's columns; the key column has the value that was joined on."""
+    def done(
+        self,
+        context: Context,
+        name: str,
+        inputs: Sequence[DataFrame],
+        *arguments: Any,
+        state: Mapping[str, str],
+    ) -> Built:
+        """The node's columns from an operator's output; the key column has the value that was joined on."""
+        done = operator(context, name, inputs, *arguments, state=state, tables=[self.left, self.right])
         done.select(
             named(unpacked("k", self.key_ddl), "__k"),
             named(unpacked("l", self.left.ddl), "__l"),
@@ -104,10 +112,10 @@ class _JoinInputs:
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
-        return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+        return done.select(*columns, *passed_through(context), NULL_VALUE).built()
 
 
-def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """A stream with a table (reference §6.6), or with its versions."""
     is_outer = node.join == "LEFT"
     join = _JoinInputs.of(node, inputs)
@@ -124,26 +132,24 @@ def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context)
     state = {"key": join.key_ddl, "right": join.right.ddl}
     condition = join.condition(context)
     if node.grace_ms is None:
-        return join.result(
-            operator(context, "streamTableJoin", [left, right], is_outer, condition, state=state), context
-        )
+        return join.done(context, "streamTableJoin", [left, right], is_outer, condition, state=state)
     state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
     # a record without a value joins with nothing, but advances stream time
     idle_ms = context.idle_ms_of(node)
     inputs = [left, right, *heartbeats(idle_ms, context)]
     arguments = (is_outer, condition, node.grace_ms, idle_ms)
-    return join.result(operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
+    return join.done(context, "versionedTableJoin", inputs, *arguments, state=state)
 
 
-def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Two tables by their primary keys (reference §6.7)."""
     join = _JoinInputs.of(node, inputs)
     outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
-    return join.result(operator(context, "tableTableJoin", records, *outer, state=join.state), context)
+    return join.done(context, "tableTableJoin", records, *outer, state=join.state)
 
 
-def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
     assert node.within is not None  # the analyzer has required it
     join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
@@ -158,4 +164,4 @@ def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context
     state = {**join.state, "rows": "groups by side, bucket and key"}
     if is_semi:
         state["left rows"] = "without a partner"
-    return join.result(operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
+    return join.done(context, "streamStreamJoin", inputs, *arguments, state=state)

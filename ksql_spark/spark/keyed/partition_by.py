@@ -19,7 +19,7 @@ from ksql_spark.schema import (
     WINDOW_BOUNDS,
 )
 from ksql_spark.spark import jvm
-from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.frames import Built, Context, Transformations, named, quoted
 from ksql_spark.spark.keyed.aggregates import rows_of_groups
 from ksql_spark.spark.keyed.operator import (
     Carried,
@@ -34,7 +34,7 @@ from ksql_spark.spark.keyed.operator import (
 from ksql_spark.types import BIGINT, BYTES, INTEGER, SqlType
 
 
-def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> Built:
     """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
     carried = Carried.of(inputs[0], node.child.schema, context)
     side = Side(Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").frame(), carried.types)
@@ -45,10 +45,10 @@ def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context
     records = side.records(0, keys, context, packs_nulls=True)
     done = operator(context, "deduplicate", [records], within_ms, state=state)
     done.select(named(unpacked("l", side.ddl), "__l"), *carried.hidden)
-    return done.select(*carried.columns, *carried.hidden_names).frame()
+    return done.select(*carried.columns, *carried.hidden_names).built()
 
 
-def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Calls with OVER (reference §6.14); rows keep hidden columns.
 
     The operator takes -1 for UNBOUNDED, and for no WITHIN.
@@ -116,10 +116,10 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> DataFrame
         for i, calls in enumerate(frames.values())
         for call, _ in calls
     ]
-    return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
+    return done.select(*carried.columns, *columns, *carried.hidden_names).built()
 
 
-def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
     is_table = is_of_changes(node)
     changes = node.child.child if isinstance(node.child, Exchange) else None
@@ -176,4 +176,4 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> DataFram
     left = [name for name in carried.types if name not in (*new, NULL_KEY)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
     columns += [named(f"__n.{name}", name) for name in RANKS if node.ranks]
-    return done.select(*columns, *carried.hidden_names).frame()
+    return done.select(*columns, *carried.hidden_names).built()

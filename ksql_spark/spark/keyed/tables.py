@@ -21,7 +21,7 @@ from ksql_spark.schema import (
     Schema,
 )
 from ksql_spark.spark import sources
-from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.frames import Built, Context, Transformations, named, quoted
 from ksql_spark.spark.keyed.exchanges import packed_key
 from ksql_spark.spark.keyed.operator import (
     PASSED_THROUGH,
@@ -51,27 +51,28 @@ def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
     return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
 
 
-def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> Built:
     """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
     frame = deleting(node, inputs[0], context)
     return _passed_on(node, frame, context, "tombstoneFilter", context.is_resumed, state={})
 
 
-def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> Built:
     """TTL of a table's rows (reference §6.16)."""
     state = {"TTL": f"{node.ttl_ms} ms"}
     return _passed_on(node, inputs[0], context, "expire", node.ttl_ms, state=state)
 
 
-def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Context) -> Built:
     """A table whose changes leave out columns (reference §5.9); rows have the places of their records."""
     assert isinstance(node.child, Source)
     source, prefix = node.child.source, f"{node.child.alias}_" if node.child.prefixed else ""
     places = [name for name in (ROWPARTITION, ROWOFFSET) if node.schema.find(name) is None]
-    frame = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
+    built = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
     if not source.constraints:
-        return frame
-    return frame.filter(sources.allowed(source, prefix, context.log, has_place=False))
+        return built
+    allowed = sources.allowed(source, prefix, context.log, has_place=False)
+    return replace(built, frame=built.frame.filter(allowed))
 
 
 def _passed_on(
@@ -82,7 +83,7 @@ def _passed_on(
     *arguments: bool | int,
     state: Mapping[str, str],
     places: Sequence[str] = (),
-) -> DataFrame:
+) -> Built:
     """A table's rows and deletions, by its key, through an operator that leaves rows as they are.
 
     ``places``: the pseudo columns of its records that rows keep.
@@ -92,7 +93,7 @@ def _passed_on(
     keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     records = rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
-    done = operator(context, name, [records], *arguments, state={"key": keys_ddl, **state})
+    done = operator(context, name, [records], *arguments, state={"key": keys_ddl, **state}, tables=[side])
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
         named(unpacked("l", side.ddl), "__l"),
@@ -104,10 +105,10 @@ def _passed_on(
     passed = passed_through(context)
     left = [*(c.name for c in node.schema.value), *(name for name in places if name not in passed)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
-    return done.select(*columns, *passed, NULL_VALUE).frame()
+    return done.select(*columns, *passed, NULL_VALUE).built()
 
 
-def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Context) -> Built:
     """UNION, EXCEPT and INTERSECT of tables (reference §6.18): the rows of each key are compared."""
     records, branches = [], operands(node)
     for number, (branch, frame) in enumerate(zip(branches, inputs, strict=True)):
@@ -124,10 +125,10 @@ def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Cont
     done = operator(context, "setOperation", records, list(postfix(node)), state=state)
     done.select(named(unpacked("k", row), "__row"), *passed_through(context), named("l IS NULL", NULL_VALUE))
     columns = [named(f"__row.{quoted(c.name)}", c.name) for c in node.schema.columns]
-    return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+    return done.select(*columns, *passed_through(context), NULL_VALUE).built()
 
 
-def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Old rows to retract and new rows to add; the sign (see the node) is the last column."""
     side = Side.of(inputs[0], node.schema)
     bounds = [] if node.child.window is None else [WINDOWSTART, WINDOWEND]
@@ -135,7 +136,7 @@ def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) 
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": keys_ddl, "row": side.ddl}
     records = rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
-    rows = operator(context, "tableChanges", [records], state=state)
+    rows = operator(context, "tableChanges", [records], state=state, tables=[side])
     shown = bounds if node.has_bounds else []
     hidden = [*shown, *PASSED_THROUGH, NULL_VALUE]
     key = unpacked("k", keys_ddl)
@@ -153,4 +154,4 @@ def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) 
     done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
     is_replaced = "__next IS NOT NULL AND __group = __next_group"
     done = done.selectExpr("__row", named(f"if({is_replaced}, -2, {quoted(SIGN)})", SIGN), *hidden)
-    return done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE)
+    return Built(done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE), rows.layout)
