@@ -13,6 +13,7 @@ import json
 import math
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -22,6 +23,8 @@ from typing import Any, BinaryIO
 CSV, TSV, JSON, PARQUET = "csv", "tsv", "json", "parquet"
 #: the longest line, and array, in characters
 MOST_CHARACTERS = 64 * 1024 * 1024
+#: no DECIMAL has more digits before or after the point
+_MOST_DIGITS = 38
 
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^$|^\s|\s$')
 
@@ -100,7 +103,7 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
                 raise ValueError(text)
             return number
         case "DECIMAL":
-            return Decimal(text)
+            return _decimal(Decimal(text))
         case "BOOLEAN":
             if text.lower() not in ("true", "false"):
                 raise ValueError(text)
@@ -110,6 +113,13 @@ def _typed(text: str, schema: Mapping[str, Any]) -> Any:
         case "VARIANT":
             return _parsed(text)
     return text
+
+
+def _decimal(number: Decimal) -> Decimal:
+    """A number that can be written with all its digits. Raises ValueError: no DECIMAL has so many."""
+    if not number.is_finite() or (number and abs(number.adjusted()) > _MOST_DIGITS):
+        raise ValueError(number)
+    return number or Decimal(0)
 
 
 def _parsed(text: str) -> Any:
@@ -152,8 +162,8 @@ def _exact(value: Any, schema: Mapping[str, Any], form: str) -> Any:
             return base64.b64encode(value).decode()
         case date() | time():
             return value.isoformat()
-        case Decimal() if schema["type"] != "DECIMAL":
-            return float(value)
+        case Decimal():
+            return _decimal(value) if schema["type"] == "DECIMAL" else float(value)
         case list() if (element := schema.get("memberSchema")) is not None:
             return [_exact(one, element, form) for one in value]
         case dict():
@@ -241,6 +251,8 @@ def _decoded(text: str, line: int) -> Any:
         raise Misfit(f"line {line + error.lineno - 1}: {error.msg}.") from None
     except RecursionError:
         raise Misfit(f"line {line}: it is nested too deeply.") from None
+    except ValueError:  # Python reads no more digits of an integer
+        raise Misfit(f"line {line}: a number has more than {sys.get_int_max_str_digits()} digits.") from None
 
 
 def _parquet(file: BinaryIO) -> Rows:

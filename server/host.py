@@ -40,6 +40,9 @@ CATCH_UP_WAIT_S, CATCH_UP_PAUSE_S = 0.02, 0.05
 #: the number of query streams that are closed at once
 CLOSE_THREADS = 16
 
+#: the bytes of a request up to which it may be a lookup in the event loop's thread
+LOOK_UP_BYTES = 20_000
+
 #: how often a slow call checks whether its client is still connected
 CLIENT_CHECK_S = 0.5
 

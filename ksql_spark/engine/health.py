@@ -14,6 +14,7 @@ from ksql_spark.entities.servers import (
     CommandRunnerHealth,
     HealthCheckResponse,
     HealthDetails,
+    LakesHealth,
     PartHealth,
     QueriesHealth,
     ServiceHealth,
@@ -21,6 +22,7 @@ from ksql_spark.entities.servers import (
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake import origins, sinks
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
 
@@ -135,12 +137,25 @@ class Health:
                 starting=starting,
                 problem=problem,
             ),
+            lakes=(lakes := self._lakes_health()),
             # the server works without these
             registry=self._registry_health(registry, deadline),
             connect=self._connect_health(),
         )
-        is_well = are_running and all(parts.values())
+        is_well = are_running and all(parts.values()) and (lakes is None or lakes.is_healthy)
         return HealthCheckResponse(is_healthy=is_well, details=details, server_state="READY")
+
+    def _lakes_health(self) -> LakesHealth | None:
+        """The sinks and sources of lakes that fail on this server; None if there are none at all."""
+        services = self._services
+        store = services.catalog.published
+        if not store.sinks() and not store.origins():
+            return None
+        writing = {sink.name: services.sink_status(sink.name) for sink in store.sinks() if not sink.is_paused}
+        reading = {name: services.origin_status(name) for name in store.origins()}
+        failed = {name: s.reason or "" for name, s in writing.items() if s.state == sinks.ERROR}
+        failed |= {name: s.reason or "" for name, s in reading.items() if s.state == origins.ERROR}
+        return LakesHealth(is_healthy=not failed, reasons=failed)
 
     def _registry_health(self, asked: Future[str] | None, deadline: float) -> ServiceHealth | None:
         if asked is None:

@@ -125,6 +125,13 @@ class QueriesHealth(PartHealth):
     problem: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class LakesHealth(PartHealth):
+    """Sinks, and sources that follow a lake or a database: the names of those that fail, with the reasons."""
+
+    reasons: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class ServiceHealth(PartHealth):
     """Spark, or another service: why it is not running although it should be."""
@@ -134,13 +141,14 @@ class ServiceHealth(PartHealth):
 
 @dataclass(frozen=True, kw_only=True)
 class HealthDetails(Body):
-    """The health of each part; the last two only if they are used."""
+    """The health of each part; the last three only if they are used."""
 
     metastore: PartHealth
     kafka: PartHealth
     command_runner: CommandRunnerHealth
     spark: PartHealth
     queries: QueriesHealth
+    lakes: Omitted[LakesHealth] = None
     registry: Omitted[ServiceHealth] = None
     connect: Omitted[ServiceHealth] = None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import MAX_PREC, InvalidOperation, localcontext
 from decimal import Decimal as PythonDecimal
-from decimal import InvalidOperation
 
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
@@ -58,8 +58,8 @@ def parse_integer(text: str, type_: SqlType) -> int:
         BadRecord: it is not an integer, or out of range.
     """
     if _INTEGER.fullmatch(text):
-        value = int(text)
-        if wrap(value, type_) == value:
+        number = PythonDecimal(text)  # Python reads no int of more than 4,300 digits
+        if -(2**63) <= number < 2**63 and wrap(value := int(number), type_) == value:
             return value
     raise BadRecord(f"{text!r} is not a valid {type_}")
 
@@ -128,15 +128,12 @@ def fit_decimal(value: PythonDecimal, type_: Decimal) -> PythonDecimal:
         BadRecord: it does not fit without rounding.
     """
     if value.is_finite() and has_java_exponent(value):
-        sign, digits, exponent = value.as_tuple()
         # check this first: the digits of 1e999999999 do not fit in memory
         if value == 0:
             return PythonDecimal((0, (0,), -type_.scale))
-        if value.adjusted() >= type_.precision - type_.scale or value.adjusted() < -type_.scale:
-            raise BadRecord(f"{value} does not fit {type_}")
-        unscaled = int("".join(map(str, digits)))
-        shift = int(exponent) + type_.scale
-        scaled, rest = (unscaled * 10**shift, 0) if shift >= 0 else divmod(unscaled, 10**-shift)
-        if rest == 0 and scaled < 10**type_.precision:
-            return PythonDecimal((sign, tuple(map(int, str(scaled))), -type_.scale))
+        if -type_.scale <= value.adjusted() < type_.precision - type_.scale:
+            with localcontext(prec=MAX_PREC):
+                fitted = value.quantize(PythonDecimal((0, (1,), -type_.scale)))
+            if fitted == value:
+                return fitted
     raise BadRecord(f"{value} does not fit {type_}")

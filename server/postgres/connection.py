@@ -33,7 +33,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import StatementText
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.errors import RequestError
-from ksql_spark.server.host import Host
+from ksql_spark.server.host import LOOK_UP_BYTES, Host
 from ksql_spark.server.postgres import statements, values
 from ksql_spark.server.postgres.catalog import VERSION, CatalogError, Session
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
@@ -64,6 +64,10 @@ _MAX_LOGIN_BYTES, _MAX_STARTUP_BYTES = 64 * 1024, 10_000
 _MAX_NAMED = 1_000
 #: values of parameters that are read at once, bytes: a thread would take longer
 _MAX_QUICK_BYTES = 1_000
+#: rows that FETCH hands over together
+_ROWS_AT_ONCE = 500
+#: bytes of results of the catalog that the portals and cursors of a connection hold
+_MAX_HELD_BYTES = 64 << 20
 #: after how many messages others have a turn
 _MESSAGES_AT_ONCE = 32
 
@@ -135,6 +139,8 @@ class Portal:
     tag: str | None = None
     #: how COPY writes the rows; None: it is no COPY
     copying: CopyOptions | None = None
+    #: of a result that the server keeps whole, bytes
+    held: int = 0
     is_open: bool = False
     is_done: bool = False
     #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
@@ -539,7 +545,8 @@ class Connection:
                 given or values.oid_of(casts.get(number, "")) or _parameter_type(columns.get(number), known)
                 for number, given in enumerate(types, 1)
             ]
-        self._prepared[message.statement] = Prepared(statement, [one or values.TEXT.oid for one in types])
+        types = [one or values.TEXT.oid for one in types]
+        self._prepared[message.statement] = Prepared(statement.kept(), types)
         self._send(messages.ParseComplete())
 
     def _check_room(self, what: str, count: int, size: int) -> None:
@@ -671,9 +678,11 @@ class Connection:
                 name = statement.details["name"]
                 if name in self._cursors:
                     raise Failure("42P03", f"There is a cursor {name!r} already.")
-                self._check_room("cursors", len(self._cursors), 0)
                 inner = _inner(portal)
+                held = sum(one.size for one in self._cursors.values())
+                self._check_room("cursors", len(self._cursors), held + inner.size)
                 await self._open(inner)
+                inner.prepared = Prepared(inner.prepared.statement.kept(), inner.prepared.types)
                 self._cursors[name] = inner
             case Kind.FETCH:
                 await self._open_fetch(portal)
@@ -716,9 +725,11 @@ class Connection:
     async def _open_query(self, portal: Portal, request: Request) -> None:
         engine = self._host.engine
         assert engine is not None, "clients are only welcomed while RUNNING"
-        look_up = engine.look_up(
-            request.text, request.properties, request.parameters, None, self._principal.rights
-        )
+        look_up = None
+        if portal.size <= LOOK_UP_BYTES:
+            look_up = engine.look_up(
+                request.text, request.properties, request.parameters, None, self._principal.rights
+            )
         if look_up is not None:  # which blocks nothing: a thread would take longer
             if look_up.when_current is not None:
                 await self._unless_cancelled(asyncio.ensure_future(until_current(look_up.when_current)))
@@ -802,7 +813,7 @@ class Connection:
 
     async def _open_catalog(self, portal: Portal) -> None:
         statement = portal.prepared.statement
-        tree = statement.tree
+        tree = await self._work_on(statements.tree_of, statement)
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
         session = Session(self._user or "anonymous", self._settings, self.process_id)
@@ -820,6 +831,11 @@ class Connection:
             raise Failure(error.state, error.message) from None
         finally:
             asking.cancel()
+        portal.held = sum(map(len, answer.pieces))
+        others = [*self._portals.values(), *self._cursors.values()]
+        if portal.held + sum(one.held for one in others if one is not portal) > _MAX_HELD_BYTES:
+            said = f"The open results of a connection may have {_MAX_HELD_BYTES >> 20} MiB. Close some."
+            raise Failure("53400", said)
         portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
         portal.batches = _pieces(answer)
 
@@ -888,18 +904,27 @@ class Connection:
             self._settings[name.lower()] = value
 
     async def _open_fetch(self, portal: Portal) -> None:
-        details = portal.prepared.statement.details
         cursor = self._cursor(portal.prepared.statement)
-        try:
-            rows = await _fetched(cursor, details["count"], details["timeout_s"])
-        except (
-            BaseException
-        ):  # with it go rows that have been read: the client must not go on as if they came
-            self._cursors.pop(portal.prepared.statement.details["name"], None)
-            await _close(cursor)
-            raise
         portal.columns = cursor.columns
-        portal.batches = _once(rows)
+        portal.batches = self._fetched(cursor, **portal.prepared.statement.details)
+
+    async def _fetched(
+        self, cursor: Portal, name: str, count: int | None, timeout_s: float | None
+    ) -> Batches:
+        """The rows of a cursor as they come: up to ``count`` (None: all), within the time if there is one."""
+        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
+        left = math.inf if count is None else count
+        try:
+            while left and cursor.batches is not None and await _has_more(cursor, until):
+                some = cursor.waiting[: -int(min(left, _ROWS_AT_ONCE)) - 1 : -1]
+                del cursor.waiting[-len(some) :]
+                left -= len(some)
+                yield some
+        except BaseException:
+            if left:  # rows have been read that did not come: the client must not go on as if they had
+                self._cursors.pop(name, None)
+                await _close(cursor)
+            raise
 
     def _cursor(self, statement: PgStatement) -> Portal:
         name = statement.details["name"]
@@ -1037,7 +1062,7 @@ def _inner(portal: Portal) -> Portal:
     prepared = portal.prepared
     if prepared.statement.inner is None or prepared.statement.inner.kind not in (Kind.QUERY, Kind.CATALOG):
         raise Failure("42601", f"{prepared.statement.tag} takes a query.")
-    return Portal(Prepared(prepared.statement.inner, prepared.types), portal.values)
+    return Portal(Prepared(prepared.statement.inner, prepared.types), portal.values, portal.size)
 
 
 def _next_statement(found: Iterator[StatementText]) -> PgStatement | None:
@@ -1090,41 +1115,29 @@ async def _once(rows: Sequence[Sequence[Any]]) -> Batches:
 
 async def _each(portal: Portal) -> AsyncIterator[Sequence[Any]]:
     """The rows that are left, one after another; marks the portal once there are none."""
+    while await _has_more(portal):
+        yield portal.waiting.pop()
+
+
+async def _has_more(portal: Portal, until: float | None = None) -> bool:
+    """Whether rows wait, or have come before a time of the loop; marks the portal once there are none."""
     assert portal.batches is not None
-    while True:
-        while portal.waiting:
-            yield portal.waiting.pop()
+    while not portal.waiting and not portal.is_done:
         if portal.reading is None:
             portal.reading = asyncio.create_task(_next(portal.batches))
-        await asyncio.wait((portal.reading,))  # which a timeout does not cancel: it would end the query
+        left_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
+        await asyncio.wait((portal.reading,), timeout=left_s)  # which goes on: a cancel would end the query
+        if not portal.reading.done():
+            return False
         reading, portal.reading = portal.reading, None
         batch = reading.result()
-        if batch is None:
-            portal.is_done = True
-            return
-        portal.waiting = list(reversed(batch))
+        portal.is_done = batch is None
+        portal.waiting = list(reversed(batch or ()))
+    return bool(portal.waiting)
 
 
 async def _next(batches: Batches) -> Sequence[Sequence[Any]] | None:
     return await anext(batches, None)
-
-
-async def _fetched(cursor: Portal, most: int | None, timeout_s: float | None) -> list[Sequence[Any]]:
-    """Return up to ``most`` rows of a cursor (None: all), as many as came within the time if there is one."""
-    rows: list[Sequence[Any]] = []
-
-    async def fetch() -> None:
-        async for row in _each(cursor):
-            rows.append(row)
-            if len(rows) == most:
-                return
-
-    if cursor.batches is None or cursor.is_done or most == 0:
-        return rows
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(timeout_s):
-            await fetch()
-    return rows
 
 
 def _row_description(portal: Portal) -> messages.RowDescription:

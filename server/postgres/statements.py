@@ -106,6 +106,11 @@ class PgStatement:
         """The text for the engine, with these values of parameters."""
         return self.text if self.respelt is None else self.respelt.for_values(given)
 
+    def kept(self) -> PgStatement:
+        """The statement without its tokens and tree, which take some hundred times the memory of its text."""
+        piece = replace(self.piece, tokens=self.piece.tokens[:1], whole="")
+        return replace(self, piece=piece, tree=None, inner=self.inner.kept() if self.inner else None)
+
 
 # ---- statements ------------------------------------------------------------------------------------------
 
@@ -141,6 +146,11 @@ def statement_of(text: str) -> PgStatement:
     """Classify the first statement of a text."""
     piece = next(split(text), None)
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
+
+
+def tree_of(kept: PgStatement) -> exp.Expr | None:
+    """The tree of a query for the catalog; None if it cannot be read."""
+    return kept.tree or statement_of(kept.text).tree
 
 
 def statement(piece: StatementText) -> PgStatement:

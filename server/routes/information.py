@@ -68,7 +68,7 @@ async def rights(http: Request) -> Response:
     openapi_extra=_described(HealthCheckResponse),
 )
 async def healthcheck(http: Request) -> Response:
-    """Health of metastore, Kafka, command log, Spark and queries; the status is always 200."""
+    """Health of metastore, Kafka, command log, Spark, queries and lakes; the status is always 200."""
     host: Host = http.app.state.host
     return JSONResponse(to_json(await host.health()))
 

@@ -15,7 +15,7 @@ from starlette.types import Scope, Send
 from ksql_spark.errors import KsqlError
 from ksql_spark.server import errors
 from ksql_spark.server.callbacks import until_current
-from ksql_spark.server.host import Host
+from ksql_spark.server.host import LOOK_UP_BYTES, Host
 from ksql_spark.server.models import STALE_HEADER, TOKEN, TOKEN_HEADER
 from ksql_spark.server.security.middleware import header_of
 from ksql_spark.server.streaming.responses import (
@@ -43,6 +43,8 @@ class LookUps:
 
     async def answer(self, scope: Scope, body: bytes, send: Send) -> bool:
         """Answer a POST to /query-stream or /query; False, with nothing sent, if it is not such a lookup."""
+        if len(body) > LOOK_UP_BYTES:
+            return False
         path = scope["path"]
         request, engine = _request(*_MEMBERS[path], body), self._host.engine
         if request is None or engine is None:

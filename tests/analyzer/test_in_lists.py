@@ -103,3 +103,9 @@ def test_decimals_stay_exact() -> None:
     predicate = _predicate("c IN (1.50, 2.25)")
     assert "1.50" in lowering.lower(predicate)
     assert any(isinstance(node.type, Decimal) for node in walk(predicate))
+
+
+@pytest.mark.parametrize("number", ["1e999999999", "-1e-999999999", "1e999999999999999999"])
+def test_a_number_whose_digits_do_not_fit_in_memory(number: str) -> None:
+    for where in (f"i IN (1, '{number}')", f"d = ARRAY[1, '{number}'][1]"):
+        assert len(str(_predicate(where))) < 200

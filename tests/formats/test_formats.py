@@ -282,6 +282,31 @@ def test_what_cannot_be_read_is_a_bad_record(format_: str, data: bytes, type_: S
         serde(format_, [column(type_)], CAPABILITIES[format_].wrapped).decode(data)
 
 
+#: more digits than Python reads as an int
+LONG = 5_000
+
+
+@pytest.mark.parametrize("format_", ["DELIMITED", "JSON"])
+@pytest.mark.parametrize(
+    ("text", "type_", "value"),
+    [
+        ("1." + "0" * LONG, Decimal(10, 2), PythonDecimal("1.00")),
+        ("0" * LONG + "1", BIGINT, 1),
+        ("1." + "0" * LONG + "1", Decimal(10, 2), None),
+        ("9" * LONG, Decimal(10, 2), None),
+        ("9" * LONG, BIGINT, None),
+    ],
+)
+def test_numbers_of_many_digits(format_: str, text: str, type_: SqlType, value: Any) -> None:
+    read = serde(format_, [column(type_)], CAPABILITIES[format_].wrapped)
+    data = (f'{{"A": "{text}"}}' if format_ == "JSON" else text).encode()
+    if value is not None:
+        assert read.decode(data) == [value]
+    else:
+        with pytest.raises(BadRecord):
+            read.decode(data)
+
+
 def test_an_entry_of_a_map_with_a_number_for_a_text() -> None:
     """Fields of another wire type are skipped, as unknown ones are."""
     map_ = serde("PROTOBUF_NOSR", [column(Map(STRING, Decimal(4, 1)))], True)

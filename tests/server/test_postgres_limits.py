@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import random
 import socket
 import struct
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -413,6 +415,17 @@ def test_prepared_statements_and_values_have_a_size(port: Port, client: Client) 
     assert client.failed() == "53400"
 
 
+def test_long_parameters_are_worked_on_in_a_thread(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(port.engine, "look_up", lambda *given: asked.append(given[2]))
+    with port.connect() as connection:
+        for value in ("x", "x" * 50_000):
+            connection.execute("SELECT * FROM r WHERE s = %s", [value])
+            connection.execute("DECLARE c CURSOR FOR SELECT * FROM r WHERE s = %s", [value])
+            connection.execute("CLOSE c")
+    assert [list(one.values()) for one in asked] == [["x"], ["x"]]
+
+
 def test_portals_end_with_their_transaction(client: Client) -> None:
     for is_in_transaction in (False, True):
         if is_in_transaction:
@@ -498,3 +511,48 @@ def _mutated(dice: random.Random) -> tuple[bytes, bytes]:
     for _ in range(dice.choice((0, 0, 0, 1, 3)) if data else 0):
         data[dice.randrange(len(data))] = dice.choice((0, 1, 255, dice.randrange(256)))
     return kind, bytes(data)
+
+
+def test_what_prepared_statements_keep_is_about_their_text() -> None:
+    for text in (f"SELECT {'1, ' * 20_000}1", f"SELECT * FROM r WHERE i IN ({'1, ' * 20_000}1)"):
+        for whole in (text, f"DECLARE c CURSOR FOR {text}", f"COPY ({text}) TO STDOUT"):
+            read = statements.statement_of(whole)
+            tracemalloc.start()
+            try:
+                kept = copy.deepcopy(read.kept())
+                assert tracemalloc.get_traced_memory()[0] < 10 * len(whole)
+            finally:
+                tracemalloc.stop()
+            catalogs, again = kept.inner or kept, read.inner or read
+            assert catalogs.kind != statements.Kind.CATALOG or statements.tree_of(catalogs) == again.tree
+
+
+def test_results_that_cursors_hold_have_a_size(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "_MAX_HELD_BYTES", 2_000_000)
+    with port.connect() as connection, connection.transaction():
+        query = "SELECT hex(zeroblob(50000)) FROM generate_series(1, 10) g"
+        connection.execute(f"DECLARE a CURSOR FOR {query}")
+        for _ in range(3):  # those that are closed do not count
+            connection.execute(f"DECLARE b CURSOR FOR {query.replace('10', '5')}")
+            connection.execute("CLOSE b")
+        with pytest.raises(psycopg.errors.ConfigurationLimitExceeded, match="open results"):
+            connection.execute(f"DECLARE b CURSOR FOR {query}")
+
+
+def test_rows_of_fetch_are_sent_as_they_come(port: Port) -> None:
+    rows, goes_on = [Row([n]) for n in range(3)], threading.Event()
+
+    class Endless(FakeStream):
+        def read(self, timeout_s: float) -> Any:
+            return [rows.pop()] if rows else ([] if not goes_on.wait(timeout_s) else None)
+
+    port.engine.stream = lambda: Endless("PUSH", [ResultColumn.of("N", BIGINT)], [])
+    with port.connect() as connection:
+        connection.execute("DECLARE c CURSOR FOR SELECT * FROM r EMIT CHANGES")
+        cursor = connection.cursor()
+        assert [next(found) for found in [cursor.stream("FETCH ALL FROM c")] for _ in range(3)] == [
+            (2,),
+            (1,),
+            (0,),
+        ]
+        goes_on.set()

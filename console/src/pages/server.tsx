@@ -14,7 +14,7 @@ import { graph } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
 import { pageOn } from "../state/servers.ts";
 
-const PARTS: Record<string, string> = { metastore: "Streams and tables", kafka: "Kafka", commandRunner: "Command log", spark: "Spark", queries: "Queries", registry: "Schema registry", connect: "Kafka Connect" };
+const PARTS: Record<string, string> = { metastore: "Streams and tables", kafka: "Kafka", commandRunner: "Command log", spark: "Spark", queries: "Queries", lakes: "Sinks and lakes", registry: "Schema registry", connect: "Kafka Connect" };
 
 export function ServerPage() {
   const info = useAsked(() => get<{ KsqlServerInfo: ServerInfo }>("info"), "info", 10_000);
@@ -57,7 +57,7 @@ export function ServerPage() {
                 <td><span class={`state ${part.isHealthy ? "good" : "bad"}`}>{part.isHealthy ? "healthy" : "not healthy"}</span></td>
                 <td>
                   {part.problem}
-                  {Object.entries(part.reasons ?? {}).map(([id, reason]) => <div key={id}><a href={formatRoute("query", id)}>{id}</a>: {reason}</div>)}
+                  {Object.entries(part.reasons ?? {}).map(([id, reason]) => <div key={id}>{name === "queries" ? <a href={formatRoute("query", id)}>{id}</a> : id}: {reason}</div>)}
                   {(part.starting?.length ?? 0) > 0 && <div>{count(part.starting!.length)} still to be started</div>}
                 </td>
               </tr>

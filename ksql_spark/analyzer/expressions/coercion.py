@@ -15,8 +15,8 @@ from ksql_spark.functions.signatures import boolean_of, common_type, implicit_co
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
+    DOUBLE,
     EXACT,
-    INTEGER,
     NULL,
     STRING,
     Array,
@@ -190,8 +190,9 @@ def _fit(member: Expression, wanted: SqlType) -> Expression:
         return Literal(boolean_of(member.value), BOOLEAN)
     if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
         number = PythonDecimal(member.value.strip())
-        # CAST to a whole number does not accept exponents
-        text = str(int(number)) if wanted in (INTEGER, BIGINT) else f"{number:f}"
+        # CAST to a whole number does not accept exponents, which only what is a DOUBLE may have: the digits
+        # of 1e999999999 do not fit in memory
+        text = str(number) if wanted == DOUBLE else f"{number:f}"
         return Cast(Literal(text, STRING), wanted)
     return coerce(member, wanted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from ksql_spark.engine.health import Health
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.runtime.command_log import Command
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
@@ -70,6 +72,17 @@ def test_a_schema_registry_is_shown_and_not_needed(make_world: Callable[..., Wor
     body = health_of(world)
     assert body["isHealthy"] and not body["details"]["registry"]["isHealthy"]
     assert server.url.removeprefix("http://") in body["details"]["registry"]["problem"]
+
+
+def test_a_sink_whose_commits_fail_is_shown_with_the_reason(world: World, tmp_path: Path) -> None:
+    world.run(f"CREATE SINK lake FROM s WITH (TYPE='delta', PATH='{tmp_path}');")
+    assert health_of(world)["details"]["lakes"] == {"isHealthy": True, "reasons": {}}
+    world.services.sink_status = lambda name: SinkStatus(state="ERROR", reason=f"no space for {name}")
+    body = health_of(world)
+    assert not body["isHealthy"]
+    assert body["details"]["lakes"] == {"isHealthy": False, "reasons": {"LAKE": "no space for LAKE"}}
+    world.run("PAUSE SINK lake;")
+    assert health_of(world)["isHealthy"]
 
 
 def test_the_command_log_cannot_be_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -303,6 +303,24 @@ def test_long_texts_with_parameters_are_answered_in_a_thread(service: QueryServi
     assert [row.values for row in stream.read(0) or []] == [[600]]
 
 
+@pytest.mark.parametrize(
+    "more", [{"parameters": ["x" * 50_000]}, {"parameters": ["x"], "properties": {"a": ["x"] * 50_000}}]
+)
+def test_long_values_are_worked_on_in_a_thread(service: QueryService, more: dict[str, Any]) -> None:
+    engine = SimpleNamespace(state="RUNNING", figures=list, query=service.query)
+    engine.look_up = lambda *_: pytest.fail("in the event loop")
+    host = Host()
+    host.engine = engine  # type: ignore[assignment]
+
+    async def run() -> int:
+        transport = httpx.ASGITransport(create_app(host))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            body = {"sql": "SELECT * FROM texts WHERE id = ?;", **more}
+            return (await client.post("/query-stream", json=body)).status_code
+
+    assert asyncio.run(run()) in (200, 400)
+
+
 def test_an_allowed_lag_asks_no_broker(
     service: QueryService, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
