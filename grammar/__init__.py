@@ -10,10 +10,12 @@ from sqlglot import exp
 from ksql_spark.grammar.dialect import Ksql
 from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.generator import type_text
-from ksql_spark.grammar.lexer import Rules, StatementText, opened, pieces, scan, split, tokens
+from ksql_spark.grammar.keywords import keywords
+from ksql_spark.grammar.lexer import Rules, opened, scan, tokens
 from ksql_spark.grammar.nodes import Position, Statement, TypeNode, position
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementSet
+from ksql_spark.grammar.splitting import StatementText, pieces, split
 from ksql_spark.grammar.statements import STATEMENT_STARTERS, statement
 from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
 from ksql_spark.grammar.variables import substitute
@@ -165,6 +167,7 @@ __all__ = [
     "StatementSet",
     "StatementText",
     "TypeNode",
+    "keywords",
     "opened",
     "parse",
     "parse_expression",

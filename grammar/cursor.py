@@ -49,6 +49,7 @@ class Cursor(Parser):
     _base: Token  # the token that the current statement's positions are relative to
     _origin: Position  # position of the scanned text in the whole text
     _whole: str  # the text to which tokens' own positions refer
+    names: set[int]  # the indices of tokens that were read as names
 
     # ------------------------------------------------------------------------------ running
 
@@ -73,6 +74,7 @@ class Cursor(Parser):
         self._tokens_size = len(self._tokens)
         self._origin = origin or Position(1, 1, 0)
         self._depth, self._farthest, self._signed_at, self._sought = 0, -1, -1, []
+        self.names = set()
         self._base = self._tokens[0] if self._tokens else Token(TokenType.SENTINEL, "", 1, 1, 0, -1)
         self._index = -1
         self._advance()

@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
-from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, UNITS
+from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, TYPES, UNITS
 
 _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.EQ: exp.EQ,
@@ -65,6 +65,7 @@ class ExpressionParser(Cursor):
         quoted = self._curr.token_type == TokenType.IDENTIFIER
         if quoted and not self._curr.text:
             self.fail("A name may not be empty")
+        self.names.add(start)
         self._advance()
         return self.build(exp.Identifier, start, this=self._prev.text, quoted=quoted)
 
@@ -85,6 +86,7 @@ class ExpressionParser(Cursor):
             self._seek("a string in single quotes")
             self.fail()
         token = self._curr
+        self.names.add(self._index)
         self._advance()
         bare = token.token_type == TokenType.VAR
         text = self._whole[token.start : token.end + 1] if bare else token.text
@@ -182,6 +184,8 @@ class ExpressionParser(Cursor):
                 self._seek("a type")
                 self.fail()
             base = self.name()
+            if not base.quoted and base.this in TYPES:
+                self.names.discard(start)
             in_brackets: list[int | str] = []
             if self.symbol(TokenType.L_PAREN, "("):
                 in_brackets = self.listed(self._type_parameter)
@@ -388,6 +392,7 @@ class ExpressionParser(Cursor):
         text = self._whole[token.start : token.end + 1]
         if not text[0].isalpha() and text[0] != "_":
             self.fail(f"Write ['{text}']: a name in a path begins with a letter")
+        self.names.add(self._index)
         self._advance()
         return text
 

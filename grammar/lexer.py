@@ -1,4 +1,4 @@
-"""Splits text into tokens (reference §1.1), and into statements.
+"""Splits text into tokens (reference §1.1).
 
 sqlglot's own scanner reads character by character and cannot express some of KSQL's rules (digit-led
 names, three kinds of numbers, comments without nesting); one regular expression can, and is
@@ -8,8 +8,7 @@ several times faster. Tokens are sqlglot's; `col` is the column of a token's fir
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from enum import Enum
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -95,32 +94,6 @@ _SYMBOLS = {
 _OPENED = {"'": "string", '"': "quoted name", "`": "quoted name", "/*": "comment"}
 
 
-@dataclass(frozen=True)
-class StatementText:
-    """One statement of a text, as written: without the ``;``, without comments around it.
-
-    Attributes:
-        text: from its first to its last token.
-        line: line in the whole text where it starts, from 1.
-        column: column where it starts, from 1.
-        complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
-        open: what is not closed ("string", "quoted name", "comment", "code"), or None.
-    """
-
-    text: str
-    line: int
-    column: int
-    complete: bool = True
-    open: str | None = None
-    tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
-    whole: str = field(default="", repr=False, compare=False)
-
-    @property
-    def start(self) -> int:
-        """The offset in the whole text at which the statement begins."""
-        return self.tokens[0].start if self.tokens else 0
-
-
 def scan(text: str) -> list[Token]:
     """The tokens of ``text``. Never fails.
 
@@ -190,43 +163,3 @@ def opened(token: Token) -> str | None:
     if token.text[0] == "$":
         return "code" if len(token.text) > 1 else None
     return _OPENED.get(token.text[:1]) or _OPENED.get(token.text[:2])
-
-
-def split(text: str) -> list[StatementText]:
-    """The statements of ``text``, without empty ones. Never fails.
-
-    >>> [s.text for s in split("SHOW STREAMS; -- all; of them\\nSHOW TABLES")]
-    ['SHOW STREAMS', 'SHOW TABLES']
-    """
-    return list(pieces(text, tokens(text)))
-
-
-def pieces(text: str, scanned: Iterable[Token]) -> Iterator[StatementText]:
-    """The statements of ``text`` as `split` has them, one after another.
-
-    Args:
-        scanned: the tokens of ``text``.
-    """
-    current: list[Token] = []
-    for token in scanned:
-        if token.token_type == TokenType.SEMICOLON:
-            if current:
-                yield _piece(text, current, complete=True)
-            current = []
-        else:
-            current.append(token)
-    if current:
-        yield _piece(text, current, complete=False)
-
-
-def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
-    first, last = tokens[0], tokens[-1]
-    return StatementText(
-        text=text[first.start : last.end + 1],
-        line=first.line,
-        column=first.col,
-        complete=complete,
-        open=None if complete else opened(last),
-        tokens=tuple(tokens),
-        whole=text,
-    )

@@ -40,7 +40,7 @@ class KsqlParser(MatchRecognizeParser):
 
     def begin(self) -> None:
         """Start with the first token of a text."""
-        self._base = self._tokens[0]
+        self._base, self.names = self._tokens[0], set()
         self._whole, self._origin, self._sought = self.sql, Position(1, 1, 0), []
 
     # ------------------------------------------------------------------------------ queries
@@ -546,6 +546,7 @@ class KsqlParser(MatchRecognizeParser):
         """A name; before ``=`` even a reserved word: the grammar does not know the properties."""
         if not self.word_ahead(0) or not self.is_symbol(TokenType.EQ, 1):
             return self.name()
+        self.names.add(self._index)
         self._advance()
         return self.build(exp.Identifier, self._index - 1, this=self._prev.text, quoted=False)
 

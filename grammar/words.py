@@ -45,6 +45,11 @@ CONTEXTUAL = _words(
     " CUMULATIVE STEP WEEK WEEKS EVERY EXCEPT INTERSECT SLIDING TRUNCATE REFRESH COMPACT"
 )
 
+#: the names of types that are not reserved, which are keywords where a type stands
+TYPES = _words(
+    "ARRAY BIGINT BOOLEAN BYTES DATE DOUBLE INT INTEGER MAP STRING STRUCT TIME TIMESTAMP VARCHAR VARIANT"
+)
+
 #: every keyword, for completion and highlighting
 KEYWORDS = NON_RESERVED | RESERVED | CONTEXTUAL
 

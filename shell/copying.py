@@ -14,16 +14,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ksql_spark import row_files
 from ksql_spark.shell.client import ClientError, ServerError
 from ksql_spark.shell.output.console import Form
 
-_COPY = re.compile(
-    r"COPY\s+(?:(?P<name>`[^`]+`|[\w.]+)\s+FROM|\((?P<query>.*)\)\s*TO)\s+'(?P<file>(?:[^']|'')+)'\s*;?\s*",
-    re.IGNORECASE | re.DOTALL,
-)
+if TYPE_CHECKING:
+    from ksql_spark import grammar
+
 #: how a server names a row that it refuses, from 0
 _ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
 USAGE = "COPY name FROM 'file.csv|json|parquet'; or COPY (SELECT …) TO 'file.csv|json|tsv|md';"
@@ -43,7 +42,7 @@ class Copy:
 
     file: Path
     target: str | None
-    query: str | None
+    query: grammar.StatementText | None
 
     @property
     def form(self) -> Form:
@@ -55,11 +54,21 @@ class Copy:
 
 def parsed(text: str) -> Copy:
     """Parse a COPY. Raises ClientError."""
-    match = _COPY.fullmatch(text.strip())
-    if match is None:
-        raise ClientError(f"This is no COPY: {USAGE}")
-    file = Path(match["file"].replace("''", "'")).expanduser()
-    return Copy(file, match["name"], match["query"] and f"{match['query'].strip()};")
+    from sqlglot.tokenizer_core import TokenType
+
+    from ksql_spark import grammar
+
+    part = grammar.split(text)[0]
+    *before, name = [token.token_type for token in part.tokens]
+    is_named = name == TokenType.STRING and part.tokens[-1].text
+    file = Path(part.tokens[-1].text).expanduser()
+    words = [part.source_of([token]).upper() for token in part.tokens]
+    match words:
+        case [_, _, "FROM", _] if is_named and before[1] in (TokenType.VAR, TokenType.IDENTIFIER):
+            return Copy(file, part.source_of(part.tokens[1:2]), None)
+        case [_, "(", *query, ")", "TO", _] if is_named and query:
+            return Copy(file, None, grammar.split(part.source_of(part.tokens[2:-3]))[0])
+    raise ClientError(f"This is no COPY: {USAGE}")
 
 
 def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

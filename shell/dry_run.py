@@ -34,6 +34,7 @@ class _Part:
     text: str
     line: int
     column: int
+    is_query: bool
 
 
 def dry_run(scripts: Iterable[tuple[str, str]], context: Context) -> None:
@@ -81,7 +82,7 @@ def _request(parts: Sequence[_Part]) -> str:
 
 
 def _prefix(part: _Part) -> str:
-    return "EXPLAIN\n" if statements.kind_of(part.text) is Kind.QUERY else ""
+    return "EXPLAIN\n" if part.is_query else ""
 
 
 def _parts(name: str, text: str, running: tuple[Path, ...]) -> Iterator[_Part]:
@@ -109,5 +110,5 @@ def _parts(name: str, text: str, running: tuple[Path, ...]) -> Iterator[_Part]:
                 start = piece.tokens[-1]
                 problem = ClientError(f"This {piece.open} is never closed.")
                 raise ScriptFailure(name, Failure(problem, start.line + first - 1, start.col))
-            if statements.kind_of(piece.text) not in _NOT_CHECKED:
-                yield _Part(name, piece.text, line, piece.column)
+            if statements.kind_of(piece) not in _NOT_CHECKED:
+                yield _Part(name, piece.text, line, piece.column, piece.is_query)

@@ -25,7 +25,6 @@ from IPython.display import display
 import ksql_spark
 from ksql_spark import client, grammar
 from ksql_spark.client.database import Database
-from ksql_spark.client.protocol import ended, is_query
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.output import answers
 from ksql_spark.shell.output.chart import Chart
@@ -40,7 +39,6 @@ _DRAW_S = 0.25
 _LINES = 24
 _CHART_COLUMNS = 100
 _BARS, _LINES_OVER_TIME = "bars", "lines"
-_PUSH = re.compile(r"\bEMIT\s+(CHANGES|FINAL)\b", re.IGNORECASE)
 _OPTIONS = ("--connect", "--limit", "--timeout", "--chart")
 #: the options at the beginning of a line, with their values
 _LEADING = re.compile(rf"(?:\s*(?:{'|'.join(_OPTIONS)})(?:[ =]+[^\s;]+)?(?=\s|$))*")
@@ -104,7 +102,7 @@ class KsqlMagics(Magics):
             for piece in grammar.split(text):
                 if result is not None:
                     display(result)  # type: ignore[no-untyped-call]
-                result = self._run(ended(piece.text), options)
+                result = self._run(piece, options)
         except client.Error as error:
             if result is not None:
                 display(result)  # type: ignore[no-untyped-call]
@@ -130,12 +128,12 @@ class KsqlMagics(Magics):
             self.database.close()
         self.database = self._metadata = None
 
-    def _run(self, text: str, options: argparse.Namespace) -> Any:
-        database = self.database or self.connect(None)
-        if is_query(text):
-            if not _PUSH.search(text) and find_spec("pandas") is not None:
+    def _run(self, piece: grammar.StatementText, options: argparse.Namespace) -> Any:
+        database, text = self.database or self.connect(None), f"{piece.text};"
+        if piece.is_query:
+            if not piece.is_push and find_spec("pandas") is not None:
                 return database.sql(text).df(options.limit)
-            _live(database, text, options)
+            _live(database, piece, options)
             return None
         answer = database.connection.run(text)
         if self._metadata is not None:
@@ -204,15 +202,15 @@ class _Progress:
             self._handle.update(Shown(text))
 
 
-def _live(database: Database, text: str, options: argparse.Namespace) -> None:
+def _live(database: Database, piece: grammar.StatementText, options: argparse.Namespace) -> None:
     """Show the rows of a query while they come, as a table or a chart.
 
     The rows of a table are shown by their key, each with its latest values, the others in their order.
     Interrupting the cell ends the query.
     """
-    limit, timeout = options.limit, options.timeout
+    limit, timeout, text = options.limit, options.timeout, f"{piece.text};"
     keys: list[str] = []
-    if _PUSH.search(text):
+    if piece.is_push:
         (explained,) = database.connection.run(f"EXPLAIN {text}")
         keys = key_of(explained.get("queryDescription") or {})
     began = time.monotonic()

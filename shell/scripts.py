@@ -128,7 +128,7 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         session.report_inserted()
         if is_one_of_many and console.form.is_for_people:
             console.note()
-            console.note(console.cyan(safe(entities.one_line(statements.shown(part.text))) + ";"))
+            console.note(console.cyan(safe(entities.one_line(statements.shown(part))) + ";"))
     found = _command(part.text)
     if found is None:
         problem = commands.problem(part.text)
@@ -156,10 +156,10 @@ def inputs(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
     for number, line in enumerate(lines, start=1):
         gathered += line.removeprefix("\ufeff") if number == 1 else line
         if is_whole(gathered):
-            if statements.body(gathered):
+            if not statements.is_blank(gathered):
                 yield gathered, first
             gathered, first = "", number + 1
-    if statements.body(gathered):
+    if not statements.is_blank(gathered):
         yield gathered, first
 
 

@@ -116,8 +116,8 @@ class Session:
         self.pipelining = False
         #: Ctrl-C ends only a running query; False in a script, which Ctrl-C ends completely
         self.interrupt_ends_query_only = True
-        #: the text of the last pull query
-        self.last_pull: str | None = None
+        #: the last pull query
+        self.last_pull: grammar.StatementText | None = None
         #: seconds that the last statement took
         self.last_took_s: float | None = None
         #: shows a push query that goes on; raises KeyboardInterrupt if the user ends it
@@ -161,21 +161,21 @@ class Session:
             Failure: it failed.
         """
         try:
-            match statements.kind_of(part.text):
+            match statements.kind_of(part):
                 case Kind.PLAIN:
-                    self._send(_terminated(part.text))
+                    self._send(f"{part.text};")
                 case Kind.QUERY:
-                    self.query(_terminated(part.text))
+                    self.query(part)
                 case Kind.PRINT:
-                    self.print_topic(_terminated(part.text))
+                    self.print_topic(f"{part.text};")
                 case Kind.SET:
-                    self.set(*statements.set_parts(part.text))
+                    self.set(*statements.set_parts(part))
                 case Kind.UNSET:
-                    self.unset(statements.unset_name(part.text))
+                    self.unset(statements.unset_name(part))
                 case Kind.DEFINE:
-                    self.define(*statements.define_parts(part.text))
+                    self.define(*statements.define_parts(part))
                 case Kind.UNDEFINE:
-                    self.undefine(statements.undefine_name(part.text))
+                    self.undefine(statements.undefine_name(part))
                 case Kind.SHOW_VARIABLES:
                     self.show_variables()
                 case Kind.COPY:
@@ -191,14 +191,14 @@ class Session:
         """
         if not self.console.tty or not self.console.form.is_for_people:
             return None
-        if statements.body(part.text)[:6].upper() != "INSERT":
+        if part.verb != "INSERT":
             return None
         from ksql_spark import grammar
         from ksql_spark.grammar.statements.inserts import InsertValues
 
         try:
-            (tree,) = grammar.parse(_terminated(statements.substitute(part.text, self.variables)))
-        except (grammar.ParseFailed, ValueError):
+            tree = grammar.parse_statement(part, self.variables)
+        except grammar.ParseFailed:
             return None  # the server reports the error
         return tree.name if isinstance(tree, InsertValues) else None
 
@@ -246,7 +246,7 @@ class Session:
                 with contextlib.suppress(ClientError):  # an old server, or users who may not see it
                     described["graph"] = self.client.graph()
 
-    def query(self, text: str) -> None:
+    def query(self, part: grammar.StatementText) -> None:
         """Run a SELECT and print its rows as they arrive; Ctrl-C ends it.
 
         Raises:
@@ -254,13 +254,13 @@ class Session:
             KeyboardInterrupt: Ctrl-C, in a script.
         """
         self._ready()
-        is_push = statements.is_push(text)
-        self.last_pull = self.last_pull if is_push else text
+        is_push, text = part.is_push, f"{part.text};"
+        self.last_pull = self.last_pull if is_push else part
         began = time.monotonic()
         with self.console.busy():
             stream: Frames
             # with a LIMIT, the rest would be counted anew
-            if is_push and self.live is not None and "LIMIT" not in text.upper():
+            if is_push and self.live is not None and not part.has("LIMIT"):
                 stream = Resuming(self.client, text, self.settings)
             else:
                 stream = self.client.query(text, self.settings)
@@ -274,7 +274,7 @@ class Session:
         from ksql_spark.shell import copying
 
         self._ready()
-        asked = copying.parsed(statements.body(text))
+        asked = copying.parsed(text)
         if asked.target is not None:
             (described,) = self.client.run(f"DESCRIBE {asked.target};", self.settings)
             fields = {one["name"]: one["schema"] for one in described["sourceDescription"]["fields"]}
@@ -287,7 +287,7 @@ class Session:
             return
         assert asked.query is not None, "the other form"
         form, where = asked.form, self.console.form
-        if statements.is_push(asked.query):
+        if asked.query.is_push:
             raise ClientError("COPY takes a pull query: a push query has no end.")
         before, self._file = self._file, None
         try:
@@ -581,12 +581,3 @@ def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any
             rows_left -= 1
         kept.append(frame)
     return kept
-
-
-def _terminated(text: str) -> str:
-    """``text`` with its final ``;``."""
-    stripped = text.rstrip()
-    if stripped.endswith(";"):
-        return stripped
-    # a comment at the end would swallow the semicolon
-    return f"{stripped}\n;" if "--" in stripped.rsplit("\n", 1)[-1] else f"{stripped};"

@@ -1,6 +1,6 @@
-"""Parses what the client must know about a statement: where it ends, and who handles it (reference §8.2).
+"""What the client must know about a statement: who handles it, and the parts of those that it handles itself.
 
-Everything else about the language is up to the server.
+Everything else about the language is up to the server (reference §8.2).
 """
 
 from __future__ import annotations
@@ -13,14 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ksql_spark import grammar
 
-#: white space and comments before a statement's first word; a comment that is never closed is not blank
-_BLANK = re.compile(r"(?:\s+|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)
-_QUOTED = r"'((?:[^']|'')*)'"
-_SET = re.compile(rf"SET\s+{_QUOTED}\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
-_UNSET = re.compile(rf"UNSET\s+{_QUOTED}\s*;?\s*", re.I | re.S)
-_DEFINE = re.compile(rf"DEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*=\s*{_QUOTED}\s*;?\s*", re.I | re.S)
-_UNDEFINE = re.compile(r"UNDEFINE\s+([A-Za-z_][A-Za-z0-9_@]*)\s*;?\s*", re.I | re.S)
-_CONNECTOR = re.compile(r"\A(\s*CREATE\s+(?:SOURCE|SINK)\s+CONNECTOR.*?WITH).*", re.I | re.S)
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -38,51 +30,23 @@ class Kind(Enum):
     COPY = "copy"
 
 
-_KINDS = (
-    (re.compile(r"(?:SHOW|LIST)\s+VARIABLES\b", re.I), Kind.SHOW_VARIABLES),
-    (re.compile(r"(?:SELECT|WITH)\b", re.I), Kind.QUERY),
-    (re.compile(r"PRINT\b", re.I), Kind.PRINT),
-    (re.compile(r"COPY\b", re.I), Kind.COPY),
-    (re.compile(r"SET\b", re.I), Kind.SET),
-    (re.compile(r"UNSET\b", re.I), Kind.UNSET),
-    (re.compile(r"DEFINE\b", re.I), Kind.DEFINE),
-    (re.compile(r"UNDEFINE\b", re.I), Kind.UNDEFINE),
-)
+_KINDS = {
+    "PRINT": Kind.PRINT, "COPY": Kind.COPY, "SET": Kind.SET, "UNSET": Kind.UNSET, "DEFINE": Kind.DEFINE,
+    "UNDEFINE": Kind.UNDEFINE,
+}  # fmt: skip
 
 
 class StatementProblem(Exception):
     """A syntax error in a statement that the client handles itself."""
 
 
-def body(text: str) -> str:
-    """``text`` from its first word on."""
-    match = _BLANK.match(text)
-    return text[match.end() :].rstrip() if match else text.rstrip()
-
-
-def kind_of(text: str) -> Kind:
-    """Return who handles the statement.
-
-    >>> kind_of("-- all of it\\nselect * from s;")
-    <Kind.QUERY: 'query'>
-    """
-    words = body(text)
-    return next((kind for pattern, kind in _KINDS if pattern.match(words)), Kind.PLAIN)
-
-
-def is_push(text: str) -> bool:
-    """Whether a query has EMIT, outside its texts, names and comments.
-
-    >>> is_push("SELECT * FROM s WHERE note = 'EMIT';"), is_push("SELECT * FROM s EMIT CHANGES;")
-    (False, True)
-    """
-    if "EMIT" not in text.upper():
-        return False
-    from sqlglot.tokenizer_core import TokenType
-
-    from ksql_spark.grammar.lexer import scan
-
-    return any(token.token_type is TokenType.VAR and token.text == "EMIT" for token in scan(text))
+def kind_of(part: grammar.StatementText) -> Kind:
+    """Return who handles the statement."""
+    if part.is_query:
+        return Kind.QUERY
+    if part.verb in ("SHOW", "LIST") and part.object == "VARIABLES":
+        return Kind.SHOW_VARIABLES
+    return _KINDS.get(part.verb, Kind.PLAIN)
 
 
 def parsed(text: str) -> list[grammar.Statement]:
@@ -95,9 +59,18 @@ def parsed(text: str) -> list[grammar.Statement]:
         return []
 
 
+def is_blank(text: str) -> bool:
+    """Whether ``text`` has nothing but white space and comments."""
+    if not text.strip():
+        return True
+    from ksql_spark import grammar
+
+    return not grammar.split(text)
+
+
 def is_complete(text: str) -> bool:
     """Whether ``text`` is complete: every statement in it has its ``;`` (or there is no statement)."""
-    if not body(text):
+    if not text.strip():
         return True
     from ksql_spark import grammar
 
@@ -110,44 +83,49 @@ def opens_comment(text: str) -> bool:
         return False
     from ksql_spark import grammar
 
-    tokens = grammar.scan(text)
-    return bool(tokens) and grammar.opened(tokens[-1]) == "comment"
+    return any(statement.open == "comment" for statement in grammar.split(text))
 
 
-def set_parts(text: str) -> tuple[str, str]:
+def set_parts(part: grammar.StatementText) -> tuple[str, str]:
     """Name and value of a SET.
 
     Raises:
         StatementProblem: its syntax is wrong.
     """
-    match = _SET.fullmatch(body(text))
-    if match is None:
-        raise StatementProblem("Syntax: SET 'property' = 'value';")
-    return unquote(match[1]), unquote(match[2])
+    name, value = _parts(part, "SET 'property' = 'value';")
+    return name, value
 
 
-def unset_name(text: str) -> str:
+def unset_name(part: grammar.StatementText) -> str:
     """Name in an UNSET; raises StatementProblem."""
-    match = _UNSET.fullmatch(body(text))
-    if match is None:
-        raise StatementProblem("Syntax: UNSET 'property';")
-    return unquote(match[1])
+    return _parts(part, "UNSET 'property';")[0]
 
 
-def define_parts(text: str) -> tuple[str, str]:
+def define_parts(part: grammar.StatementText) -> tuple[str, str]:
     """Name and value of a DEFINE; raises StatementProblem."""
-    match = _DEFINE.fullmatch(body(text))
-    if match is None:
-        raise StatementProblem("Syntax: DEFINE name = 'value'; (always quote the value)")
-    return match[1], unquote(match[2])
+    name, value = _parts(part, "DEFINE name = 'value';", " (always quote the value)")
+    return name, value
 
 
-def undefine_name(text: str) -> str:
+def undefine_name(part: grammar.StatementText) -> str:
     """Name in an UNDEFINE; raises StatementProblem."""
-    match = _UNDEFINE.fullmatch(body(text))
-    if match is None:
-        raise StatementProblem("Syntax: UNDEFINE name;")
-    return match[1]
+    return _parts(part, "UNDEFINE name;")[0]
+
+
+def _parts(part: grammar.StatementText, form: str, advice: str = "") -> list[str]:
+    """The names, as typed, and the contents of the texts in a statement of the form ``form``.
+
+    Raises:
+        StatementProblem: it has another form; the message ends with ``advice``.
+    """
+    from ksql_spark import grammar
+
+    (example,) = grammar.split(form)
+    kinds, expected = ([token.token_type for token in one.tokens] for one in (part, example))
+    typed = [(part.source_of([token]), token.text) for token in part.tokens[1::2]]
+    if kinds != expected or typed[0][0][0].isdigit():
+        raise StatementProblem(f"Syntax: {form}{advice}")
+    return [content if source[0] == "'" else source for source, content in typed]
 
 
 def quoted_name(name: str) -> str:
@@ -160,31 +138,29 @@ def quoted_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def unquote(text: str) -> str:
-    """The content of a string literal, with doubled quotes replaced by single ones."""
-    return text.replace("''", "'")
-
-
-def check(text: str) -> None:
+def check(part: grammar.StatementText) -> None:
     """Check the syntax of statements that the client handles. Raises StatementProblem."""
-    parse: dict[Kind, Callable[[str], object]] = {
+    parse: dict[Kind, Callable[[grammar.StatementText], object]] = {
         Kind.SET: set_parts,
         Kind.UNSET: unset_name,
         Kind.DEFINE: define_parts,
         Kind.UNDEFINE: undefine_name,
     }
-    kind = kind_of(text)
-    if kind in parse:
-        parse[kind](text)
+    if (found := parse.get(kind_of(part))) is not None:
+        found(part)
 
 
-def shown(text: str) -> str:
+def shown(part: grammar.StatementText) -> str:
     """A printable statement: without the properties of a connector, which may be secrets.
 
-    >>> shown("CREATE SOURCE CONNECTOR c WITH ('password' = 'x')")
+    >>> from ksql_spark import grammar
+    >>> shown(*grammar.split("CREATE SOURCE CONNECTOR c WITH ('password' = 'x')"))
     'CREATE SOURCE CONNECTOR c WITH (…)'
     """
-    return _CONNECTOR.sub(r" (…)", text)
+    if (part.verb, part.object) != ("CREATE", "CONNECTOR") or not part.has("WITH"):
+        return part.text
+    words = [token.text for token in part.tokens]
+    return f"{part.source_of(part.tokens[: words.index('WITH') + 1])} (…)"
 
 
 def substitute(text: str, variables: Mapping[str, str]) -> str:

@@ -306,7 +306,8 @@ def read(client: Client) -> list[Item]:
                 items.append(_source(kind, described, writers.get(described["name"], {})))
     for query in queries:
         text = str(query.get("statementText") or "")
-        if query.get("queryType", "PERSISTENT") == "PERSISTENT" and re.match(r"\s*INSERT\b", text, re.I):
+        is_insert = [piece.verb for piece in grammar.split(text)] == ["INSERT"]
+        if query.get("queryType", "PERSISTENT") == "PERSISTENT" and is_insert:
             items.append(_insert(query, text))
     makers = {item.topic: item.name for item in items if item.makes_topic}
     return [

@@ -20,13 +20,13 @@ from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.statements import DATABASE, SCHEMA, shown_name
+from ksql_spark.server.postgres.catalog_queries import sqlite_query
+from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
 from ksql_spark.server.postgres.values import PgType
 
 LOG = logging.getLogger(__name__)
 
 VERSION = "16.0"
-SCHEMAS = ("pg_catalog", "information_schema")
 _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
 #: the first oid of our own objects, as in PostgreSQL
 _FIRST_OID = 16384
@@ -159,7 +159,7 @@ class Catalog:
         self._booleans: set[str] = set()
         self._oids: dict[str, int] = {}
         self._statements: dict[int, str] = {}
-        for schema in (*SCHEMAS, SCHEMA):
+        for schema in (*CATALOG_SCHEMAS, SCHEMA):
             self._db.execute(f"ATTACH ':memory:' AS {schema}")
         for line in re.sub(r"\n +", " ", _TABLES).strip().splitlines():
             name, _, columns = line.partition(":")
@@ -181,7 +181,7 @@ class Catalog:
         Raises:
             CatalogError: it takes too much, or has an expression that is none.
         """
-        adapted = _adapted(query.copy())
+        adapted = sqlite_query(query.copy())
         text = adapted.sql("sqlite", unsupported_level=ErrorLevel.IGNORE)
         self._session = session
         self._db.execute("BEGIN")  # what is added for this query goes with it
@@ -466,7 +466,7 @@ class Catalog:
             # without its table, a column may be any other's
             own = {c.name.lower() for c in asked if c.table.lower() in aliases or len(tables) == 1}
             schema = next((one.db.lower() for one in missing if one.db), "pg_catalog")
-            if not missing or schema not in (*SCHEMAS, SCHEMA):
+            if not missing or schema not in (*CATALOG_SCHEMAS, SCHEMA):
                 return False
             self._create(schema, missing[0].name, sorted(own) or ["oid"])
             return True
@@ -490,7 +490,7 @@ class Catalog:
         for table in query.find_all(exp.Table):
             if column is not None and table.name and (not alias or table.alias_or_name.lower() == alias):
                 schema = table.db or ("pg_catalog" if table.name.startswith("pg_") else "")
-                if schema in SCHEMAS:
+                if schema in CATALOG_SCHEMAS:
                     into, added = f"{_quoted(schema)}.{_quoted(table.name)}", _quoted(column.name)
                     try:
                         self._db.execute(f"ALTER TABLE {into} ADD COLUMN {added}")
@@ -650,149 +650,3 @@ def _name_of(expression: exp.Expr) -> str:
     if isinstance(inner, exp.Func):
         return inner.sql_name().lower()
     return "?column?"
-
-
-_REGEXPS = {
-    "~": ("REGEXP", False),
-    "!~": ("REGEXP", True),
-    "~*": ("_REGEXP_I", False),
-    "!~*": ("_REGEXP_I", True),
-}
-
-
-def _adapted(query: exp.Expr) -> exp.Expr:
-    """A query of PostgreSQL as SQLite can run it."""
-    root = query
-    # children before their parents
-    for node in reversed(list(query.bfs())):
-        adapted = _one(node)
-        if adapted is node:
-            continue
-        if node is root:
-            root = adapted
-        else:
-            node.replace(adapted)
-    return root
-
-
-def _one(node: exp.Expr) -> exp.Expr:
-    adapted: exp.Expr
-    match node:
-        case exp.Collate():
-            adapted = node.this
-            return adapted
-        case exp.Alias(alias=str()) if isinstance(node.args["alias"], exp.Identifier):
-            node.args["alias"].set("quoted", True)  # any word may be one
-        case exp.Dot(this=exp.Paren(this=exp.Column() as column)):
-            return column  # a member of what _pg_expandarray gave
-        case exp.Bracket(expressions=[at]):
-            # sqlglot has made literals count from 0, as _AT does
-            place = at if isinstance(at, exp.Literal) else exp.Sub(this=at, expression=exp.Literal.number(1))
-            return exp.Anonymous(this="_AT", expressions=[node.this, place])
-        case exp.Dot(this=exp.Identifier() as schema) if schema.name.lower() in SCHEMAS:
-            adapted = node.expression
-            return adapted
-        case exp.ByteString() | exp.RawString() | exp.National():
-            return exp.Literal.string(str(node.this))
-        case exp.Cast():
-            return _cast(node)
-        case exp.Operator():
-            name, is_negated = _REGEXPS.get(
-                str(node.args["operator"]).rpartition(".")[2].strip(") "), ("", False)
-            )
-            if name:
-                found = exp.Anonymous(this=name, expressions=[node.expression, node.this])
-                return exp.Not(this=found) if is_negated else found
-        case exp.RegexpLike():
-            return exp.Anonymous(this="REGEXP", expressions=[node.expression, node.this])
-        case exp.RegexpILike():
-            return exp.Anonymous(this="_REGEXP_I", expressions=[node.expression, node.this])
-        case exp.ILike():
-            return exp.Like(this=node.this, expression=node.expression)  # which ignores case in SQLite
-        case exp.EQ(expression=exp.Any() as any_):
-            return exp.Anonymous(this="_ANY", expressions=[node.this, any_.this.unnest()])
-        case exp.CurrentVersion():
-            return exp.Anonymous(this="VERSION", expressions=[])
-        case exp.EQ() | exp.NEQ() | exp.In():
-            # an oid in quotes is a number
-            for side in (node.this, node.args.get("expression"), *(node.args.get("expressions") or ())):
-                if isinstance(side, exp.Literal) and side.is_string and side.name.isdecimal():
-                    side.set("is_string", False)
-        case exp.Ordered():
-            node.set("nulls_first", None)
-        case exp.CurrentDatabase() | exp.CurrentSchema() | exp.CurrentUser() | exp.SessionUser():
-            return exp.Anonymous(this=node.sql_name(), expressions=[])
-        case exp.Column(this=exp.Identifier() as name) if not node.table and name.name.lower() in (
-            "current_catalog", "session_user", "user",
-        ) and not name.quoted:  # fmt: skip
-            return exp.Anonymous(this=name.name, expressions=[])
-        case exp.Table(this=exp.GenerateSeries() as series) if node.alias:
-            numbers = exp.Anonymous(this="_NUMBERS", expressions=[series.args["start"], series.args["end"]])
-            each = exp.Anonymous(this="JSON_EACH", expressions=[numbers])
-            return exp.select(exp.alias_(exp.column("value"), node.alias)).from_(each).subquery(node.alias)
-        case exp.Table(this=exp.StringToArray() as array) if node.alias:
-            return exp.select(exp.alias_(array.copy(), node.alias)).subquery(node.alias)
-        case exp.Table(this=exp.Func()):
-            # the elements of what is always NULL here
-            nothing = exp.alias_(exp.Null(), node.alias or "unnest")
-            return exp.select(nothing).where(exp.false()).subquery(node.alias or "unnest")
-        case exp.ArrayAgg():
-            if not isinstance(node.this, exp.Order):
-                return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this])
-            by = [ordered.this for ordered in node.this.expressions]
-            return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this.this, *by])
-        case exp.Select() if any(_is_of_elements(one) for one in node.expressions):
-            return _with_elements(node)
-        case exp.Array(expressions=[exp.Select() as inner]):
-            return exp.Subquery(this=inner)
-    return node
-
-
-_EXPANDED = "_pg_expandarray"
-
-
-def _is_of_elements(expression: exp.Expr) -> bool:
-    return any(_array(node) is not None for node in expression.find_all(exp.Explode, exp.Anonymous))
-
-
-def _array(node: exp.Expr) -> exp.Expr | None:
-    """The array whose elements a function gives, one in a row; None: it does not."""
-    array: exp.Expr | None = None
-    if isinstance(node, exp.Explode):
-        array = node.this
-    elif isinstance(node, exp.Anonymous) and node.name.lower() in ("generate_subscripts", _EXPANDED):
-        array = node.expressions[0]
-    return array
-
-
-def _with_elements(select: exp.Select) -> exp.Expr:
-    """A query with a row for each element of an array, and its place (``generate_subscripts``)."""
-    array = None
-    for node in [one for listed in select.expressions for one in listed.find_all(exp.Explode, exp.Anonymous)]:
-        found = _array(node)
-        if found is None:
-            continue
-        array = found.copy()
-        value, place = exp.column("value", "_each"), exp.column("key", "_each")
-        dot = node.parent.parent if isinstance(node.parent, exp.Paren) else None
-        if isinstance(dot, exp.Dot):  # (_pg_expandarray(a)).n is the place, .x the element
-            dot.replace(exp.Add(this=place, expression=exp.Literal.number(1)) if dot.name == "n" else value)
-        else:
-            node.replace(place if node.name.lower() == "generate_subscripts" else value)
-    assert array is not None, "there is one"
-    elements = exp.Anonymous(this="JSON_EACH", expressions=[exp.Anonymous(this="_JSON", expressions=[array])])
-    select.append("joins", exp.Join(this=exp.alias_(elements, "_each"), kind="CROSS"))
-    return select
-
-
-def _cast(node: exp.Cast) -> exp.Expr:
-    to = node.to.sql("postgres").lower().rpartition(".")[2].strip('"')
-    if to in ("regclass", "regtype", "regproc", "regnamespace", "regrole"):
-        is_text = isinstance(node.this, exp.Literal) and node.this.is_string
-        return exp.Anonymous(this="_OID_OF" if is_text else "_NAME_OF", expressions=[node.this])
-    if to in ("text", "varchar", "name", "char"):
-        return exp.cast(node.this, "text")
-    if to in ("int", "integer", "int4", "int8", "bigint", "smallint"):
-        return exp.cast(node.this, "bigint")
-    inner: exp.Expr = node.this
-    return inner

@@ -13,6 +13,8 @@ from ksql_spark.grammar.words import RESERVED
 
 #: the one database, and its schema with all streams and tables
 DATABASE, SCHEMA = "ksql", "public"
+#: schemas whose relations only the catalog has
+CATALOG_SCHEMAS = ("pg_catalog", "information_schema")
 
 
 def shown_name(name: str) -> str:

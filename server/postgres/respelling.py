@@ -114,6 +114,11 @@ def word(token: Token) -> str:
     return "" if token.token_type in _PLAIN else token.text
 
 
+def word_at(tokens: Sequence[Token], at: int) -> str:
+    """The word of a token by its index, as `word` has it; nothing if there is no such token."""
+    return word(tokens[at]) if 0 <= at < len(tokens) else ""
+
+
 def respelt(piece: StatementText) -> Respelt:
     """A statement as KSQL spells it."""
     return _Respelling(piece).run()

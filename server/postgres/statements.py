@@ -5,50 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Any, NamedTuple, NoReturn
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.dialects import Postgres
-from sqlglot.errors import SqlglotError
-from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark import deadline
-from ksql_spark.errors import KsqlError, Position
+from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
-from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
-from ksql_spark.server.postgres.names import DATABASE as DATABASE
-from ksql_spark.server.postgres.names import SCHEMA as SCHEMA
-from ksql_spark.server.postgres.names import is_name, name_of
-from ksql_spark.server.postgres.names import shown_name as shown_name
+from ksql_spark.grammar.cursor import Cursor
+from ksql_spark.server.postgres.copying import copy_options
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.names import is_name
+from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.respelling import Respelt, respelt, word
+from ksql_spark.server.postgres.trees import tree_of
 
 #: the maximum bytes of a statement, which the command log would not take either
 MAX_BYTES = 1_000_000
 #: the highest number of a parameter: the protocol counts them in two bytes
-MAX_PARAMETERS = 65_535
-#: a parameter that is a number of rows
-LIMIT = -1
-#: schemas whose relations only the catalog has
-_CATALOG = ("pg_catalog", "information_schema")
+_MAX_PARAMETERS = 65_535
 _LOCAL = frozenset((
     "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD",
     "DEALLOCATE", "LISTEN", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM", "ANALYZE",
 ))  # fmt: skip
+#: objects that are in the tags of CREATE, DROP and ALTER
+_TAGGED = frozenset(("STREAM", "TABLE", "CONNECTOR", "TYPE"))
 _LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
 _LISTS = frozenset((
     "streams", "tables", "topics", "queries", "functions", "properties", "types", "variables", "connectors",
     "all",
 ))  # fmt: skip
-
-
-class Failure(Exception):
-    """An error for the client, with PostgreSQL's code for it."""
-
-    def __init__(self, state: str, message: str) -> None:
-        super().__init__(message)
-        self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
 
 
 class Kind(Enum):
@@ -142,13 +130,19 @@ def _scanned(text: str) -> Iterator[Token]:
         yield token
 
 
+def next_statement(found: Iterator[StatementText]) -> PgStatement | None:
+    """Classify the next of some statements; None: there is none. Raises as `statement`."""
+    piece = next(found, None)
+    return None if piece is None else statement(piece)
+
+
 def statement_of(text: str) -> PgStatement:
     """Classify the first statement of a text."""
     piece = next(split(text), None)
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
 
 
-def tree_of(kept: PgStatement) -> exp.Expr | None:
+def tree_again(kept: PgStatement) -> exp.Expr | None:
     """The tree of a query for the catalog; None if it cannot be read."""
     return kept.tree or statement_of(kept.text).tree
 
@@ -170,7 +164,7 @@ def _parameters(found: Sequence[Token]) -> tuple[int, ...]:
     for token in found:
         if token.token_type == TokenType.PLACEHOLDER:
             digits = token.text.lstrip("0")
-            if not 0 < len(digits) < 6 or int(digits) > MAX_PARAMETERS:
+            if not 0 < len(digits) < 6 or int(digits) > _MAX_PARAMETERS:
                 raise Failure("42P02", f"There is no parameter ${token.text[:20]}.")
             numbers.add(int(digits))
     return tuple(sorted(numbers))
@@ -184,7 +178,7 @@ def _kind_of(piece: StatementText) -> PgStatement:
         return _read(piece, rule)
     if first in _LOCAL and not (first == "SET" and is_property):
         return PgStatement(Kind.LOCAL, piece.text, _LOCAL_TAGS.get(first, first))
-    if first in ("SELECT", "WITH", "VALUES", "TABLE", "("):
+    if piece.is_query or first in ("VALUES", "TABLE"):
         return _query(piece)
     if first == "PRINT":
         return _ksql(Kind.QUERY, piece, "SELECT")
@@ -197,17 +191,17 @@ def _kind_of(piece: StatementText) -> PgStatement:
 
 
 def _query(piece: StatementText) -> PgStatement:
-    if _before_emit(piece.tokens) is None:
+    if before_emit(piece.tokens) is None:
         named = [one for one in relations(piece) if not one.is_own]
         is_catalogs = any(one.is_catalogs for one in named)
         if not named or is_catalogs:
-            tree = _tree(piece, piece.tokens)
+            tree = tree_of(piece, piece.tokens)
             if tree is not None or is_catalogs:
                 return PgStatement(Kind.CATALOG, piece.text, "SELECT", tree=tree)
     return _ksql(Kind.QUERY, piece, "SELECT")
 
 
-def _before_emit(tokens: Sequence[Token]) -> Sequence[Token] | None:
+def before_emit(tokens: Sequence[Token]) -> Sequence[Token] | None:
     """Return the tokens before ``EMIT CHANGES [LIMIT n]``; None if a query does not end so."""
     end = len(tokens)
     if end > 1 and word(tokens[end - 2]) == "LIMIT":
@@ -226,13 +220,11 @@ def _ksql(kind: Kind, piece: StatementText, tag: str) -> PgStatement:
 
 
 def _tag(piece: StatementText) -> str:
-    words = [word(token) for token in piece.tokens[:6]]
-    if words[0] == "INSERT":
+    if piece.verb == "INSERT":
         return "INSERT 0 1"
-    if words[0] in ("CREATE", "DROP", "ALTER"):
-        kinds = [one for one in words[1:] if one in ("STREAM", "TABLE", "CONNECTOR", "TYPE")]
-        return " ".join([words[0], *kinds[:1]])
-    return words[0]
+    if piece.verb in ("CREATE", "DROP", "ALTER") and piece.object in _TAGGED:
+        return f"{piece.verb} {piece.object}"
+    return word(piece.tokens[0])
 
 
 # ---- what is not for the engine --------------------------------------------------------------------------
@@ -441,337 +433,3 @@ def _read(piece: StatementText, rule: Any) -> PgStatement:
     except ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
     return found
-
-
-# ---- relations and parameters ----------------------------------------------------------------------------
-
-
-class Relation(NamedTuple):
-    """A relation that a statement names.
-
-    Args:
-        name: the name of ours that stands for it.
-        is_catalogs: whether it is one of the catalog.
-        is_own: whether the statement itself defines it, by WITH.
-    """
-
-    name: str
-    is_catalogs: bool
-    is_own: bool = False
-
-
-@dataclass
-class _Scope:
-    """The tokens in parentheses: where they open, whether there is a SELECT, whether commas are FROM's."""
-
-    opened: int = -1
-    is_query: bool = False
-    is_from: bool = False
-
-
-def relations(piece: StatementText) -> list[Relation]:
-    """The relations behind FROM, JOIN, INTO and UPDATE."""
-    found: list[Relation] = []
-    own: set[str] = set()
-    scopes = [_Scope(is_query=word(piece.tokens[0]) == "DELETE")]
-    is_expected = word(piece.tokens[0]) in ("TABLE", "UPDATE")
-    at, last = int(is_expected), len(piece.tokens) - 1
-    while at <= last:
-        deadline.check()
-        token, scope = piece.tokens[at], scopes[-1]
-        this, before = word(token), word(piece.tokens[at - 1]) if at else ""
-        if this == "(":
-            scopes.append(_Scope(at))
-        elif this == ")":
-            opened = scopes.pop().opened if len(scopes) > 1 else 0
-            if _word(piece, at + 1) == "AS" and _word(piece, at + 2) == "(" and opened:
-                own.add(_folded(piece, opened - 1))  # of WITH name (columns) AS (
-            is_expected = False
-        elif is_expected and this not in ("SELECT", "WITH", "VALUES") and is_name(token):
-            if this in ("LATERAL", "ONLY"):
-                at += 1
-                continue
-            is_into, first = before == "INTO", at
-            while _word(piece, at + 1) == "." and at + 2 <= last:
-                at += 2
-            if is_into or _word(piece, at + 1) != "(":  # else a function
-                schema = _folded(piece, at - 2) if at > first else ""
-                name = name_of(piece.tokens[at], piece.whole)
-                is_catalogs = schema in _CATALOG or (not schema and _folded(piece, at).startswith("pg_"))
-                found.append(Relation(name, is_catalogs))
-            is_expected = False
-        else:
-            is_expected = (
-                (this == "FROM" and before != "DISTINCT" and scope.is_query)
-                or this in ("JOIN", "INTO")
-                or (this == "," and scope.is_from)
-            )
-            if this == "FROM" and is_expected:
-                scope.is_from = True
-            elif this in ("SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "WINDOW"):
-                scope.is_from = False
-            scope.is_query |= this == "SELECT"
-            if is_name(token) and _word(piece, at + 1) == "AS" and _word(piece, at + 2) == "(":
-                own.add(_folded(piece, at))  # of WITH name AS (
-        at += 1
-    return [one._replace(is_own=not one.is_catalogs and shown_name(one.name).lower() in own) for one in found]
-
-
-def _word(piece: StatementText, at: int) -> str:
-    return word(piece.tokens[at]) if 0 <= at < len(piece.tokens) else ""
-
-
-def _folded(piece: StatementText, at: int) -> str:
-    return piece.tokens[at].text.lower() if at >= 0 else ""
-
-
-def parameter_casts(found: PgStatement) -> dict[int, str]:
-    """The types to which parameters are cast by ``::``, by number."""
-    piece, casts = found.piece, {}
-    for at, token in enumerate(piece.tokens):
-        if token.token_type == TokenType.PLACEHOLDER and _word(piece, at + 1) == "::":
-            at += 4 if _word(piece, at + 3) == "." else 2
-            is_array = _word(piece, at + 1) == "[" and _word(piece, at + 2) == "]"
-            if at < len(piece.tokens):
-                casts[int(token.text)] = piece.tokens[at].text + ("[]" if is_array else "")
-    return casts
-
-
-def parameter_number(node: exp.Expr) -> int | None:
-    """The number of a parameter in a tree; None: it is something else."""
-    if isinstance(node, exp.Placeholder) and node.name[:1] == "p" and node.name[1:].isdecimal():
-        return int(node.name[1:])
-    return None
-
-
-def parameter_name(number: int) -> str:
-    """Return the name of a parameter in KSQL's text."""
-    return f"p{number}"
-
-
-@dataclass(frozen=True)
-class Elements:
-    """The comparison of a column with the elements of a parameter; the name may be empty."""
-
-    column: str
-
-
-def parameter_columns(parsed: PgStatement) -> dict[int, str | int | Elements]:
-    """Return for each parameter what it is compared with or inserted into.
-
-    The result is number -> the column, by name or by place from 0; Elements for ``= ANY ($1)``; or LIMIT.
-    """
-    parsed = parsed.inner or parsed
-    piece = parsed.piece
-    if not parsed.parameters or _word(piece, 0) not in ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE"):
-        return {}
-    tree = parsed.tree or _tree(piece, _before_emit(piece.tokens) or piece.tokens)
-    columns: dict[int, str | int | Elements] = {}
-    for parameter in tree.find_all(exp.Placeholder) if tree is not None else ():
-        deadline.check()
-        number = parameter_number(parameter)
-        inner: exp.Expr = parameter
-        parent = parameter.parent
-        while isinstance(parent, (exp.Cast, exp.Paren)):
-            inner, parent = parent, parent.parent
-        if number is None:
-            continue
-        if isinstance(parent, (exp.Limit, exp.Offset)):
-            columns[number] = LIMIT
-        elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):
-            place = inner.index or 0
-            listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-            columns[number] = _ours(listed[place]) if place < len(listed) else place
-        elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
-            column = parent.parent.this
-            columns[number] = Elements(_ours(column.this)) if isinstance(column, exp.Column) else Elements("")
-        elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
-            sides = [parent.this, *parent.args.values()]
-            column = next((side for side in sides if isinstance(side, exp.Column)), None)
-            if column is not None:
-                columns[number] = _ours(column.this)
-    return columns
-
-
-def _ours(identifier: exp.Expr) -> str:
-    """The name of ours that an identifier of PostgreSQL's stands for."""
-    name = str(identifier.name)
-    return shown_name(name) if identifier.args.get("quoted") else name.upper()
-
-
-# ---- trees, of queries for the catalog -------------------------------------------------------------------
-
-
-class _Dialect(Postgres):  # type: ignore[misc]
-    class Parser(PostgresParser):
-        """Ends where the statement's time ends."""
-
-        def _advance(self, times: int = 1) -> None:
-            deadline.check()
-            super()._advance(times)
-
-
-def _tree(piece: StatementText, found: Sequence[Token]) -> exp.Expr | None:
-    """A query as PostgreSQL reads it; None if it cannot be read.
-
-    Raises:
-        Failure: it is nested too deeply.
-    """
-    depth = 0
-    for token in found:
-        depth += (word(token) in ("(", "[", "CASE")) - (word(token) in (")", "]", "END"))
-        if depth > MAX_DEPTH:
-            raise Failure("54001", "The statement is nested too deeply.")
-    for is_plain in (True, False):
-        try:
-            tree = _Dialect().parse(_readable(piece, found, is_plain))
-        except SqlglotError:
-            continue
-        except RecursionError:
-            raise Failure("54001", "The statement is nested too deeply.") from None
-        return tree[0] if len(tree) == 1 else None
-    return None
-
-
-def _readable(piece: StatementText, tokens: Sequence[Token], is_plain: bool) -> str:
-    """A text for sqlglot: parameters by name, since it takes ``$1`` for the beginning of a quoted text.
-
-    Args:
-        is_plain: whether what it cannot read stays: aliases such as SELECT, arrays of types of the catalog.
-    """
-    parts, end = [], tokens[0].start
-    skipped = -1
-    for at, token in enumerate(tokens):
-        if at <= skipped:
-            end = token.end + 1
-            continue
-        text = piece.whole[token.start : token.end + 1]
-        if token.token_type == TokenType.PLACEHOLDER:
-            text = f":p{int(token.text)}"
-        elif not is_plain and word(token) in ("SELECT", "INSERT", "UPDATE", "DELETE", "TABLE"):
-            following = word(tokens[at + 1]) if at + 1 < len(tokens) else ")"
-            if at and word(tokens[at - 1]) == "AS" and following in (",", ")", "FROM"):
-                text = f'"{text}"'
-        elif not is_plain and at and word(tokens[at - 1]) == "::":
-            name = at + 2 if _is(tokens, at + 1, ".") else at
-            is_array = _is(tokens, name + 1, "[") and _is(tokens, name + 2, "]")
-            type_ = tokens[name].text.lower() if name < len(tokens) else ""
-            if is_array and (type_.startswith("reg") or type_ in ("oid", "name")):
-                text, skipped = "text[]", name + 2
-        parts += [piece.whole[end : token.start], text]
-        end = token.end + 1
-    return "".join(parts)
-
-
-def _is(found: Sequence[Token], at: int, this: str) -> bool:
-    return at < len(found) and word(found[at]) == this
-
-
-# ---- COPY -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CopyOptions:
-    """The format in which COPY writes rows; only quoted or escaped values contain one of the texts."""
-
-    is_csv: bool = False
-    has_header: bool = False
-    delimiter: bytes = b"\t"
-    null: bytes = b"\\N"
-
-
-_OPTION_WORDS = frozenset(("TRUE", "FALSE", "ON", "OFF", "CSV", "TEXT", "XML", "BINARY"))
-
-
-def copy_options(tokens: Sequence[Token]) -> CopyOptions:
-    """Parse what follows TO STDOUT: ``(FORMAT csv, HEADER)``, or ``WITH CSV HEADER``.
-
-    Raises:
-        Failure: an option that is not supported.
-    """
-    options, unknown = {}, ""
-    at = 0
-    while at < len(tokens):
-        token, at = tokens[at], at + 1
-        if word(token) in ("WITH", "(", ")", ","):
-            continue
-        if token.token_type != TokenType.VAR:
-            unknown = unknown or token.text
-            continue
-        at += _is(tokens, at, "AS")
-        value = tokens[at] if at < len(tokens) else None
-        name = token.text.lower()
-        if value is not None and value.token_type == TokenType.STRING:
-            options[name], at = value.text, at + 1
-        elif value is not None and word(value) in _OPTION_WORDS:
-            options[name], at = value.text.lower(), at + 1
-        else:
-            options[name] = "true"
-    form = "csv" if options.pop("csv", None) else options.pop("format", "text").lower()
-    header, delimiter, null = (options.pop(name, None) for name in ("header", "delimiter", "null"))
-    if options or unknown:
-        name = (next(iter(options), None) or unknown).upper()[:40]
-        _refuse(f"COPY has no option {name} here: FORMAT, HEADER, DELIMITER and NULL are supported.")
-    if form not in ("csv", "text"):
-        _refuse("COPY writes FORMAT csv or text.")
-    is_csv = form == "csv"
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\\'):
-        _refuse("DELIMITER is one character.")
-    return CopyOptions(
-        is_csv,
-        header not in (None, "false", "off"),
-        (delimiter or ("," if is_csv else "\t")).encode(),
-        ("" if is_csv else "\\N").encode() if null is None else null.encode(),
-    )
-
-
-def _refuse(message: str) -> NoReturn:
-    raise Failure("42601", message)
-
-
-# ---- errors ----------------------------------------------------------------------------------------------
-
-#: the text of a cancelled statement, which clients of PostgreSQL know
-CANCELLED = "canceling statement due to user request"
-
-_STATES = {
-    "SYNTAX": "42601", "SOURCE_UNKNOWN": "42P01", "COLUMN_UNKNOWN": "42703", "FUNCTION_UNKNOWN": "42883",
-    "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
-    "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07", "STATEMENT_TOO_LONG": "54000",
-    "PUSH_LIMIT": "53400", "PUSH_SHARE": "53400", "PULL_LIMIT": "53400", "DISK_FULL": "53100",
-    "INTERNAL": "XX000",
-}  # fmt: skip
-
-
-def _sqlstate(error: KsqlError) -> str:
-    """The SQLSTATE of an error: 57P03 if the server is not ready, 58000 if a system that it uses fails."""
-    if error.condition in _STATES:
-        return _STATES[error.condition]
-    if error.code // 10_000 == 4:
-        return "42000"
-    return "57P03" if error.code // 100 == 503 else "58000"
-
-
-def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
-    """An error as the fields of an ErrorResponse, with its place in the client's text."""
-    state = _sqlstate(error)
-    message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.again().message
-    fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
-    at = error.position
-    if error.condition == "SYNTAX":
-        at, fields["M"] = _place(fields["M"])
-    if at is not None and statement is not None and not statement.is_moved:
-        before = 0
-        for _ in range(at.line - 1):
-            before = statement.text.find("\n", before) + 1
-        fields["P"] = str(statement.piece.start + before + at.column)
-    return fields
-
-
-def _place(message: str) -> tuple[Position | None, str]:
-    """The place of a syntax error, and what is wrong, without the line and its caret."""
-    head, _, reason = message.partition("\n")
-    numbers = head.removeprefix("line ").split(":")[:2]
-    if not head.startswith("line ") or not all(number.isdecimal() for number in numbers):
-        return None, message
-    return Position(int(numbers[0]), int(numbers[1]), 1), reason.partition("\n")[0]

@@ -23,7 +23,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         raise CommandProblem(r"\e works only at the prompt.")
     last = next((text for text in reversed(context.history()) if find(text) is None), "")
     text = _edited(last)
-    if not statements.body(text):
+    if statements.is_blank(text):
         raise CommandProblem("Nothing to run: the file is empty.")
     context.remember(text)
     console.note(console.cyan(text))

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise, repeat
 from types import MappingProxyType
 from typing import Any
 
-from ksql_spark.grammar import KEYWORDS
+from ksql_spark.grammar import KEYWORDS, scan, split
 from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
 from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.shell.prompt.skeletons import SKELETONS
@@ -84,11 +84,7 @@ _DERIVED = "__QUERY_"
 _CURSOR = ""
 #: where a statement has no ``;``, these begin the next one, unless they follow a parenthesis
 _NEXT = ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE")
-_TOKEN = re.compile(
-    r"--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|`(?:[^`]|``)*(?:`|\Z)|[A-Za-z_0-9@]+|\S", re.S
-)
 _WORD = re.compile(r"[A-Za-z_0-9@]*\Z")
-_OPEN_TEXT = re.compile(r"'(?:[^']|'')*\Z")
 
 
 def complete(
@@ -107,14 +103,18 @@ def complete(
         used: how often words were used, in upper case: what was used more comes first among its kind.
         after: everything after the cursor; its statement may name there what it reads.
     """
-    statement = text[_statement_start(text) :]
-    tokens = _tokens(statement)
-    if re.search(r"--[^\n]*\Z", statement):
+    last = next(reversed(scan(text)), None)
+    if "--" in text[last.end + 1 if last is not None else 0 :].rpartition("\n")[2]:
         return []
-    if tokens and tokens[-1].startswith("'") and not (len(tokens[-1]) > 1 and tokens[-1].endswith("'")):
+    part = next((piece for piece in split(text) if not piece.complete), None)
+    statement = text[part.start :] if part is not None else ""
+    tokens = _tokens(statement)
+    if part is not None and part.open == "comment":
+        return []
+    if part is not None and part.open == "string":
         return _in_quotes(tokens, metadata)
-    if statement.lstrip().startswith("\\"):
-        word = statement.lstrip()
+    if statement.startswith("\\"):
+        word = statement
         return [
             Candidate(name, len(word), "command")
             for name in commands
@@ -135,8 +135,8 @@ def complete(
 
 
 def _tokens(text: str) -> list[str]:
-    """The tokens of ``text`` but for comments."""
-    return [match[0] for match in _TOKEN.finditer(text) if not match[0].startswith(("--", "/*"))]
+    """The tokens of ``text``, as they are written."""
+    return [text[token.start : token.end + 1] for token in scan(text)]
 
 
 def _rest(after: str) -> list[str]:
@@ -219,7 +219,7 @@ def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
         elif item[-1].startswith("`") or item[-1].isidentifier():
             name = _source_name(item[-1])
             given = _source_name(item[-3]) if [one.upper() for one in item[-2:-1]] == ["AS"] else name
-            is_plain = len(item) in (1, 3) or (len(item) == 5 and item[1] == ".")
+            is_plain = [one.upper() for one in item[1::2]] in ([], ["."], ["AS"], [".", "AS"])
             known = (metadata.schemas.get(source, {}).get(given) for source in read) if is_plain else ()
             found[name] = next(filter(None, known), {})
     return found
@@ -313,7 +313,7 @@ def _offers(
             yield ("SET", "keyword")
         case ["DELETE", "FROM", _]:
             yield ("WHERE", "keyword")
-        case [*_, "-", ">"]:
+        case [*_, "->"]:
             yield from ((name, "field") for name in _fields(upper, before, aliases, metadata))
         case [*_, property, "="] if (values := _values(property, metadata)) is not None:
             yield from ((f"'{value}'", kind) for value, kind in values)
@@ -391,8 +391,8 @@ def _fields(upper: list[str], before: list[str], aliases: Mapping[str, str], met
     """The fields of the struct before ``->``, such as ``o.address->``, ``a->b->`` and ``lines[1]->``."""
     path: list[tuple[str, int]] = []  # from the right: name, number of subscripts
     end = len(upper)
-    while upper[end - 2 : end] == ["-", ">"]:
-        end, subscripts = end - 2, 0
+    while upper[end - 1 : end] == ["->"]:
+        end, subscripts = end - 1, 0
         while end and upper[end - 1] == "]":
             end = max((i for i in range(end) if upper[i] == "["), default=0)
             subscripts += 1
@@ -509,15 +509,6 @@ def _in_quotes(tokens: list[str], metadata: Metadata) -> list[Candidate]:
     return [
         Candidate(f"{name}'", len(typed), kind) for name in names if name.upper().startswith(typed.upper())
     ]
-
-
-def _statement_start(text: str) -> int:
-    """The position where the last statement of ``text`` begins."""
-    start = 0
-    for match in _TOKEN.finditer(text):
-        if match[0] == ";":
-            start = match.end()
-    return start
 
 
 def _source_name(token: str) -> str:

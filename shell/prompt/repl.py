@@ -191,7 +191,7 @@ class Repl:
                 continue
             except EOFError:
                 break
-            if not statements.body(text):
+            if statements.is_blank(text):
                 continue
             try:
                 with _without_echo():

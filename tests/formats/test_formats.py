@@ -12,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, Serde, SerdeSpec, bind
+from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, SerdeSpec, bind
+from ksql_spark.formats.avro_reader import Input
 from ksql_spark.formats.number_text import double_text
+from ksql_spark.functions.spark_text import constant
+from ksql_spark.schema import Column
 from ksql_spark.schema_registry import RegisteredSchema
 from ksql_spark.types import (
     BIGINT,
@@ -33,6 +36,7 @@ from ksql_spark.types import (
     Struct,
 )
 from tests.formats.json_schemas import FURTHER, OPTIONAL, with_json_schema
+from tests.formats.records.record import MS, long
 from tests.formats.samples import NESTED, REGISTRY, SAMPLES, carried, column, read_back, serde
 
 CARRIED = [
@@ -72,128 +76,9 @@ def test_json_writes_all_columns() -> None:
     assert serde("JSON", [column(INTEGER)], False).encode([None]) is None
 
 
-@pytest.mark.parametrize(
-    ("json", "type_", "value"),
-    [
-        ('{"a": 1}', INTEGER, 1),
-        ('{"a": 1, "A": 2}', INTEGER, 2),
-        ('{"A": 2, "a": 1}', INTEGER, 2),
-        ('{"A": " 12 "}', INTEGER, 12),
-        ('{"A": "\\ud800x"}', STRING, "?x"),
-        ('{"x": 1}', INTEGER, None),
-        ('{"A": 1.9}', INTEGER, 1),
-        ('{"A": "12"}', INTEGER, 12),
-        ('{"A": -2147483648}', INTEGER, -(2**31)),
-        ('{"A": 2147483647.9}', INTEGER, 2**31 - 1),
-        ('{"A": "1.5"}', DOUBLE, 1.5),
-        ('{"A": 3}', DOUBLE, 3.0),
-        ('{"A": 1.50}', STRING, "1.50"),
-        ('{"A": true}', STRING, "true"),
-        ('{"A": {"x": [1, "a"]}}', STRING, '{"x":[1,"a"]}'),
-        ('{"A": [1, "a"]}', STRING, "[1, a]"),
-        ('{"A": "1.5"}', Decimal(4, 2), PythonDecimal("1.50")),
-        ('{"A": 5}', TIMESTAMP, 5),
-        ('{"A": " 1623067935 "}', TIMESTAMP, 1623067935),
-        ('{"A": ["-1", 2]}', Array(TIMESTAMP), [-1, 2]),
-        ('{"A": "19000"}', DATE, 19000),
-        ('{"A": "1000"}', TIME, 1000),
-        ('{"A": 1e18}', BIGINT, 10**18),
-        ('{"A": 1e-999999999}', BIGINT, 0),
-        ('{"A": 1e-999999999}', DOUBLE, 0.0),
-        ('{"A": 0e999999999}', Decimal(4, 2), PythonDecimal("0.00")),
-        ('{"A": 12e0}', Decimal(4, 2), PythonDecimal("12.00")),
-        ('{"A": {"f": 1}}', Struct((Field("F", INTEGER), Field("G", STRING))), {"F": 1, "G": None}),
-    ],
-)
-def test_json_is_lenient(json: str, type_: SqlType, value: Any) -> None:
-    assert serde("JSON", [column(type_)], True).decode(json.encode()) == [value]
-
-
-@pytest.mark.parametrize(
-    ("json", "type_", "path"),
-    [
-        ('{"A": "x"}', INTEGER, "$.A"),
-        ('{"A": "1.5"}', INTEGER, "$.A"),
-        ('{"A": 1}', BOOLEAN, "$.A"),
-        ('{"A": 1.555}', Decimal(4, 2), "$.A"),
-        ('{"A": 123.5}', Decimal(4, 2), "$.A"),
-        ('{"A": "2020-01-01"}', DATE, "$.A"),
-        ('{"A": "*"}', BYTES, "$.A"),
-        ('{"A": {"B": [1, "x"]}}', Struct((Field("B", Array(BIGINT)),)), "$.A.B[1]"),
-        ('{"A": 1}', Array(BIGINT), "$.A"),
-        ("[1]", INTEGER, "$"),
-        ("{", INTEGER, "not JSON"),
-        ('{"A": NaN}', DOUBLE, "not JSON"),
-        ('{"A": 1e999999999}', BIGINT, "$.A"),
-        ('{"A": 1e999999999}', INTEGER, "$.A"),
-        ('{"A": 1e999999999}', DOUBLE, "$.A"),
-        ('{"A": -1e999999999}', Decimal(38, 2), "$.A"),
-        ('{"A": 1e-999999999}', Decimal(38, 2), "$.A"),
-        ('{"A": "1e999999999"}', Decimal(38, 2), "$.A"),
-        ('{"A": 1e999999999}', TIMESTAMP, "$.A"),
-        ('{"A": 1e9999999999999999999999}', DOUBLE, "not JSON"),
-        ('{"A": 1e-9999999999}', BIGINT, "$.A"),
-        ('{"A": 0e-9999999999}', Decimal(4, 2), "$.A"),
-        ('{"A": 1e19}', BIGINT, "$.A"),
-        ('{"A": 3000000000}', INTEGER, "$.A"),
-        ('{"A": -2147483649}', INTEGER, "$.A"),
-        ('{"A": 2147483648.0}', INTEGER, "$.A"),
-        ('{"A": 9223372036854775808}', BIGINT, "$.A"),
-        ('{"A": 3000000000}', DATE, "$.A"),
-        ('{"A": 3000000000}', TIME, "$.A"),
-        ('{"A": 9223372036854776}', TIMESTAMP, "$.A"),
-        ('{"A": "9223372036854776"}', TIMESTAMP, "$.A"),
-        ('{"A": "1.5"}', TIMESTAMP, "$.A"),
-        ('{"A": 1%s}' % ("0" * 400), DOUBLE, "$.A"),
-    ],
-)
-def test_json_says_where_it_is_bad(json: str, type_: SqlType, path: str) -> None:
-    with pytest.raises(BadRecord) as caught:
-        serde("JSON", [column(type_)], True).decode(json.encode())
-    assert path in str(caught.value)
-
-
 def test_json_null_is_no_row() -> None:
     assert serde("JSON", [column(INTEGER)], True).decode(b"null") is None
     assert serde("JSON", [column(INTEGER)], False).decode(b"null") is None
-
-
-@pytest.mark.parametrize(("data", "type_"), [(b"\0", INTEGER), (b"\0" * 4, BIGINT), (b"\0" * 7, DOUBLE)])
-def test_kafka_checks_sizes(data: bytes, type_: SqlType) -> None:
-    with pytest.raises(BadRecord, match="bytes"):
-        serde("KAFKA", [column(type_)], False).decode(data)
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [("1", "Unexpected field count"), ("x,a", "`A`"), ("1,a,b", "csv line has 3, schema has 2")],
-)
-def test_delimited_says_what_is_bad(line: str, reason: str) -> None:
-    with pytest.raises(BadRecord, match=reason):
-        serde("DELIMITED", [column(INTEGER), column(STRING, "B")], True).decode(line.encode())
-
-
-@pytest.mark.parametrize(
-    ("line", "values"),
-    [
-        ('"x" ,1,y', ["x", 1, "y"]),
-        ('x,1,"y" \t', ["x", 1, "y"]),
-        ('"a ""b""\t",1,', ['a "b"\t', 1, None]),
-        ('\r\n"x\ny",1,z\r\nrest', ["x\ny", 1, "z"]),
-        ('"",1,a"b', [None, 1, 'a"b']),
-        ('"x" y,1,z', None),
-        ('"x,1,z', None),
-        ("", None),
-        ("\n", None),
-    ],
-)
-def test_delimited_fields(line: str, values: list[Any] | None) -> None:
-    bound = serde("DELIMITED", [column(STRING), column(INTEGER, "B"), column(STRING, "C")], True)
-    if values is None:
-        with pytest.raises(BadRecord):
-            bound.decode(line.encode())
-    else:
-        assert bound.decode(line.encode()) == values
 
 
 def test_delimited_writes_commons_csv() -> None:
@@ -267,21 +152,6 @@ def test_doubles_are_written_as_java_does(value: float, text: str) -> None:
     assert double_text(value) == text
 
 
-@pytest.mark.parametrize(
-    ("format_", "data", "type_"),
-    [
-        ("DELIMITED", "é".encode(), BYTES),
-        ("DELIMITED", b"tTHU=", BYTES),
-        ("JSON", '{"A": "é"}'.encode(), BYTES),
-        # a message of a decimal whose scale no number has
-        ("PROTOBUF_NOSR", b"\x0a\x0c\x0a\x01\x05\x18\x80\x80\x80\x80\xf8\xff\xff\xff\x01", Decimal(10, 2)),
-    ],
-)
-def test_what_cannot_be_read_is_a_bad_record(format_: str, data: bytes, type_: SqlType) -> None:
-    with pytest.raises(BadRecord):
-        serde(format_, [column(type_)], CAPABILITIES[format_].wrapped).decode(data)
-
-
 #: more digits than Python reads as an int
 LONG = 5_000
 
@@ -305,82 +175,6 @@ def test_numbers_of_many_digits(format_: str, text: str, type_: SqlType, value: 
     else:
         with pytest.raises(BadRecord):
             read.decode(data)
-
-
-def test_an_entry_of_a_map_with_a_number_for_a_text() -> None:
-    """Fields of another wire type are skipped, as unknown ones are."""
-    map_ = serde("PROTOBUF_NOSR", [column(Map(STRING, Decimal(4, 1)))], True)
-    assert map_.decode(b"\x0a\x05\x0a\x01k\x10\x07") == [{"k": None}]
-
-
-@pytest.mark.parametrize("format_", ["AVRO", "DELIMITED", "KAFKA"])
-def test_bytes_that_are_no_utf8(format_: str) -> None:
-    """As Java reads texts."""
-    bare = serde(format_, [column(STRING)], False)
-    data = bare.encode(["abc"])
-    assert data is not None
-    assert bare.decode(data.replace(b"b", b"\xff")) == ["a\ufffdc"]
-
-
-def avro_reader(schema: Any, type_: SqlType) -> tuple[Serde, bytes]:
-    """A serde of one column A, and the frame of records written by ``schema``."""
-    schema_id = REGISTRY.add("hostile", schema)
-    spec = SerdeSpec("AVRO", (column(type_),))
-    return bind(spec, REGISTRY), b"\0" + schema_id.to_bytes(4, "big")
-
-
-def test_an_avro_union_of_one_type_is_a_struct_too() -> None:
-    writer = {"type": "record", "name": "R", "fields": [{"name": "A", "type": ["int"]}]}
-    reader, frame = avro_reader(writer, Struct((Field("INT", INTEGER),)))
-    assert reader.decode(frame + b"\0\x08") == [{"INT": 4}]
-
-
-def test_avro_that_is_nested_without_end() -> None:
-    """A short record of a type that is part of itself must not exhaust the stack."""
-    fields = [{"name": "A", "type": "int"}, {"name": "next", "type": ["null", "N"]}]
-    reader, frame = avro_reader({"type": "record", "name": "N", "fields": fields}, INTEGER)
-    assert reader.decode(frame + b"\2\2\4\0") == [1]
-    with pytest.raises(BadRecord, match="too deeply"):
-        reader.decode(frame + b"\2\2" * 200_000 + b"\2\0")
-
-
-def test_protobuf_that_says_it_has_fewer_places_than_none() -> None:
-    """A place of a message has a length, which cannot be negative."""
-    schema_id = REGISTRY.add("places", 'syntax = "proto3"; message M { int32 a = 1; }', "PROTOBUF")
-    reader = bind(SerdeSpec("PROTOBUF", (column(INTEGER),)), REGISTRY)
-    frame = b"\0" + schema_id.to_bytes(4, "big")
-    assert reader.decode(frame + b"\x00\x08\x05") == [5]
-    with pytest.raises(BadRecord, match="place"):
-        reader.decode(frame + b"\x01\x08\x05")
-
-
-@pytest.mark.parametrize("name", ["JSON", "DELIMITED"])
-def test_a_decimal_has_no_negative_zero(name: str) -> None:
-    """As in Java."""
-    reader = bind(SerdeSpec(name, (column(Decimal(4, 2)),), wrapped=False), REGISTRY)
-    (value,) = reader.decode(b"-0.0") or [None]
-    assert str(value) == "0.00"
-
-
-@pytest.mark.parametrize("item", ["null", {"type": "record", "name": "E", "fields": []}])
-def test_avro_whose_items_take_no_bytes(item: Any) -> None:
-    """A few bytes would ask for billions of items."""
-    fields = [{"name": "A", "type": "int"}, {"name": "x", "type": {"type": "array", "items": item}}]
-    reader, frame = avro_reader({"type": "record", "name": "R", "fields": fields}, INTEGER)
-    with pytest.raises(BadRecord, match="too early"):
-        reader.decode(frame + b"\2\x80\x80\x80\x80\x20\0")
-
-
-def test_protobuf_fields_of_types_that_are_not_there() -> None:
-    """Such as google.type.Money, which serializers do not register: other fields are read all the same."""
-    proto = (
-        'syntax = "proto3"; message M { google.type.Money m = 1; google.protobuf.Struct s = 2; int32 a = 3; }'
-    )
-    schema_id = REGISTRY.add("money", proto, "PROTOBUF")
-    record = b"\0" + schema_id.to_bytes(4, "big") + b"\0\x0a\x02\x10\x01\x12\0\x18\x05"
-    assert bind(SerdeSpec("PROTOBUF", (column(INTEGER),)), REGISTRY).decode(record) == [5]
-    with pytest.raises(BadRecord, match="Money, which is not in the schema"):
-        bind(SerdeSpec("PROTOBUF", (column(INTEGER, "M"),)), REGISTRY).decode(record)
 
 
 @pytest.mark.parametrize("root", ["record", "union", "name"])
@@ -480,3 +274,26 @@ def test_json_sr_whose_schema_is_made_of_parts() -> None:
 def test_a_member_that_a_json_schema_requires_needs_a_column() -> None:
     with pytest.raises(ValueError, match="b: the schema requires it"):
         with_json_schema({"b": {"type": "integer"}}, required=["b"]).encode([1])
+
+
+@pytest.mark.parametrize("is_spark", [False, pytest.param(True, marks=pytest.mark.spark)])
+def test_times_are_written_in_the_units_of_their_schema(
+    request: pytest.FixtureRequest, is_spark: bool
+) -> None:
+    names = {"timestamp-micros": TIMESTAMP, "local-timestamp-nanos": TIMESTAMP, "time-micros": TIME}
+    types = {f"C{i}": type_ for i, type_ in enumerate(names.values())}
+    fields = [{"name": n, "type": ["null", long(logicalType=t)]} for n, t in zip(types, names, strict=True)]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    schema_id = REGISTRY.add("units", schema)
+    columns = tuple(Column(n, t) for n, t in types.items())
+    serde = bind(SerdeSpec("AVRO", columns, schema_id=schema_id, schema=json.dumps(schema)), REGISTRY)
+    values = [MS, MS, 5000]
+    if is_spark:
+        texts = [constant(v, t) for v, t in zip(values, types.values(), strict=True)]
+        session = request.getfixturevalue("local_spark")
+        data = bytes(session.range(1).selectExpr(serde.encode_sql(texts)).collect()[0][0])
+    else:
+        data = serde.encode(values) or b""
+    source = Input(data[5:])
+    assert [source.number() for _ in range(6)] == [1, MS * 10**3, 1, MS * 10**6, 1, 5_000_000]
+    assert serde.decode(data) == values

@@ -15,7 +15,6 @@ from ksql_spark.schema_registry import JSON, RegisteredSchema
 from ksql_spark.types import Struct
 from tests.formats.json_schemas import (
     CONNECT,
-    MISFITS,
     TEXT_OR_WHOLE,
     WHOLE,
     bound,
@@ -36,12 +35,6 @@ def test_what_connect_writes(schema: Any, text: str, value: Any, written: str | 
     assert isinstance(again, Struct)
     assert str(again.fields[0].type).upper() == str(type_).upper()
     assert serde.decode(b"\0\0\0\0\1" + body.encode()) == [value]
-
-
-@pytest.mark.parametrize(("schema", "text"), MISFITS)
-def test_what_a_schema_does_not_describe(schema: Any, text: str) -> None:
-    with pytest.raises(BadRecord):
-        bound(schema)[0].decode(framed(text))
 
 
 def test_a_record_may_be_a_union_itself() -> None:

@@ -40,6 +40,43 @@ def test_a_shell_can_tell_whether_more_is_needed(text: str, complete: bool, open
     assert (piece.complete, piece.open) == (complete, opened)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("create or replace table if not exists t (a int)", ("CREATE", "TABLE", "T")),
+        ("CREATE SOURCE STREAM `s` (a INT)", ("CREATE", "STREAM", "s")),
+        ("CREATE TABLE if (a INT)", ("CREATE", "TABLE", "IF")),
+        ("CREATE SOURCE CONNECTOR c WITH (", ("CREATE", "CONNECTOR", "C")),
+        ("CREATE SINK CONNECTOR IF NOT EXISTS c WITH (", ("CREATE", "CONNECTOR", "C")),
+        ("CREATE SINK k FROM s", ("CREATE", "SINK", "K")),
+        ("-- c\nDROP /* d */ STREAM IF EXISTS s DELETE TOPIC", ("DROP", "STREAM", "S")),
+        ("LIST VARIABLES", ("LIST", "VARIABLES", "")),
+        ("CREATE 'x'", ("CREATE", "", "")),
+        ("'CREATE' STREAM s", ("", "STREAM", "S")),
+        ("\\x", ("", "X", "")),
+    ],
+)
+def test_a_statement_is_classified_by_its_first_words(text: str, expected: tuple[str, str, str]) -> None:
+    [piece] = grammar.split(text)
+    assert (piece.verb, piece.object, piece.name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_query", "is_push"),
+    [
+        ("SELECT * FROM s EMIT /* on and on */ CHANGES LIMIT 3", True, True),
+        ("WITH a AS (SELECT * FROM s) SELECT * FROM a EMIT FINAL", True, True),
+        ("(SELECT * FROM s) UNION ALL SELECT * FROM t", True, False),
+        ("SELECT 'x' AS \"EMIT CHANGES\", emit FROM s -- EMIT CHANGES", True, False),
+        ("CREATE STREAM t AS SELECT * FROM s EMIT CHANGES", False, True),
+        ("SELECTED", False, False),
+    ],
+)
+def test_a_query_is_known_by_its_words(text: str, is_query: bool, is_push: bool) -> None:
+    [piece] = grammar.split(text)
+    assert (piece.is_query, piece.is_push) == (is_query, is_push)
+
+
 def test_nothing_to_split() -> None:
     for text in ("", " \n\t", "-- x", "/* x */ ;;"):
         assert grammar.split(text) == []

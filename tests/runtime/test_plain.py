@@ -1,4 +1,4 @@
-"""Expressions that Python evaluates for look-ups and plain push queries."""
+"""Conditions that Python evaluates for look-ups and plain push queries, in one table for Python and Spark."""
 
 from __future__ import annotations
 
@@ -7,69 +7,83 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, Members
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members
 from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
-from ksql_spark.types import BOOLEAN, DOUBLE, INTEGER
+from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
 
-_D = ColumnRef("D", DOUBLE)
-_NAN = float("nan")
-
-
-@pytest.mark.parametrize("name", ["=", "<>", "<", "<=", ">", ">="])
-def test_comparisons_with_nan_are_false(name: str) -> None:
-    for right in (_D, Literal(1.0, DOUBLE)):
-        compared = Call(name, (_D, right), BOOLEAN)
-        assert is_plain(compared)
-        assert function_of(compared, {"D": 0})([_NAN], ()) is False
-
-
-def test_doubles_that_differ() -> None:
-    differ = function_of(Call("<>", (_D, Literal(1.0, DOUBLE)), BOOLEAN), {"D": 0})
-    assert [differ([d], ()) for d in (2.0, 1.0, 0.0, None)] == [True, False, True, False]
+_NAN, _INFINITY = float("nan"), float("inf")
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+#: values of each type that can be compared; in UTF-16 units, the emoji is less than U+FFFF
+_VALUES: dict[SqlType, tuple[Any, ...]] = {
+    INTEGER: (None, 1, 2, -(2**31)),
+    BIGINT: (None, 0, 2**53 + 1, -(2**63)),
+    DOUBLE: (None, 0.0, -0.0, 1.5, _NAN, _INFINITY),
+    BOOLEAN: (None, True, False),
+    STRING: (None, "", "a", "B", "é", "\uffff", "😀"),
+}
 
 
-_A, _B = ColumnRef("A", INTEGER), ColumnRef("B", INTEGER)
-
-
-def _plain_calls(ansi: bool) -> list[Expression]:
-    """A call of each plain operator, over the columns A and B."""
+def _conditions(type_: SqlType, ansi: bool) -> list[Expression]:
+    """Each plain operator, over the columns A and B."""
+    a, b = ColumnRef("A", type_), ColumnRef("B", type_)
+    first, second = (Literal(value, type_) for value in _VALUES[type_][1:3])
 
     def condition(name: str, *arguments: Expression | Members) -> Expression:
         return Call(name, arguments, BOOLEAN, ansi)
 
-    compared = [condition(name, _A, _B) for name in ("=", "<>", "<", "<=", ">", ">=")]
-    one, two = condition("=", _A, Literal(1, INTEGER)), condition("<", _B, Literal(2, INTEGER))
+    compared = [condition(name, *sides) for name in _COMPARISONS for sides in ((a, b), (a, first))]
+    one, two = condition("=", a, first), condition("<", b, second)
     tested = [
-        condition("BETWEEN", _A, Literal(1, INTEGER), _B),
-        condition("IN", _A, Members((1, 3), INTEGER)),
+        condition("BETWEEN", a, first, b),
+        condition("IN", a, Members((first.value, second.value), type_)),
     ]
-    return [*compared, *tested, condition("AND", one, two), condition("OR", one, two)]
+    wider = {INTEGER: (BIGINT, DOUBLE), BIGINT: (DOUBLE,)}.get(type_, ())
+    cast = [condition("<", Cast(a, w), Literal(1 if w == BIGINT else 1.5, w)) for w in wider]
+    return [*compared, *tested, *cast, condition("AND", one, two), condition("OR", one, two)]
 
 
-_ROWS = list(product((None, 1, 2), repeat=2))
-
-
-def _plain_results(ansi: bool) -> list[list[Any]]:
-    calls = _plain_calls(ansi)
-    assert all(map(is_plain, calls))
-    return [[function_of(call, {"A": 0, "B": 1})(row, ()) for row in _ROWS] for call in calls]
+def _of_python(type_: SqlType, ansi: bool) -> list[list[Any]]:
+    conditions = _conditions(type_, ansi)
+    assert all(map(is_plain, conditions))
+    rows = product(_VALUES[type_], repeat=2)
+    return [[function_of(c, {"A": 0, "B": 1})(row, ()) for c in conditions] for row in rows]
 
 
 def test_comparisons_with_null() -> None:
-    by_text = dict(zip(map(str, _plain_calls(True)), _plain_results(True), strict=True))
-    #                          NULL, -          | 1, -              | 2, -
-    assert by_text["(A < B)"] == [None, None, None, None, False, True, None, False, False]
-    assert by_text["((A = 1) AND (B < 2))"] == [None, None, False, None, True, False, False, False, False]
-    assert by_text["((A = 1) OR (B < 2))"] == [None, True, None, True, True, True, None, True, False]
-    assert by_text["(A IN (1, 3))"] == [None] * 3 + [True] * 3 + [False] * 3
-    assert by_text["(A BETWEEN 1 AND B)"] == [None, None, None, None, True, True, None, False, True]
-    assert {value for results in _plain_results(False) for value in results} == {True, False}
+    names = map(str, _conditions(BOOLEAN, ansi=True))
+    found = dict(zip(names, zip(*_of_python(BOOLEAN, ansi=True), strict=True), strict=True))
+    #                            NULL, -           | TRUE, -            | FALSE, -
+    assert found["(A < B)"] == (None, None, None, None, False, False, None, True, False)
+    assert found["((A = TRUE) AND (B < FALSE))"] == (
+        None,
+        False,
+        False,
+        None,
+        False,
+        False,
+        False,
+        False,
+        False,
+    )
+    assert found["((A = TRUE) OR (B < FALSE))"] == (None, None, None, True, True, True, None, False, False)
+    assert {value for row in _of_python(BOOLEAN, ansi=False) for value in row} == {True, False}
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("ansi", [True, False])
-def test_python_evaluates_as_spark_does(local_spark: Any, ansi: bool) -> None:
-    frame = local_spark.createDataFrame(_ROWS, "A int, B int").coalesce(1)
-    rows = frame.selectExpr(*map(lower, _plain_calls(ansi))).collect()
-    assert [list(column) for column in zip(*rows, strict=True)] == _plain_results(ansi)
+@pytest.mark.parametrize("type_", _VALUES, ids=str)
+def test_python_evaluates_as_spark_does(local_spark: Any, type_: SqlType, ansi: bool) -> None:
+    spark = spark_type(type_)
+    rows = list(product(_VALUES[type_], repeat=2))
+    frame = local_spark.createDataFrame(rows, f"A {spark}, B {spark}").coalesce(1)
+    names = list(map(str, _conditions(type_, ansi)))
+    found = frame.selectExpr(*map(lower, _conditions(type_, ansi))).collect()
+    differences = [
+        (row, name, jvm, python)
+        for row, of_jvm, of_python in zip(rows, found, _of_python(type_, ansi), strict=True)
+        for name, jvm, python in zip(names, of_jvm, of_python, strict=True)
+        if jvm is not python
+    ]
+    assert differences == []

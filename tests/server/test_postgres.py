@@ -40,6 +40,7 @@ from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.postgres import catalog, catalog_process, statements, values
 from ksql_spark.server.postgres.catalog import Catalog, CatalogError, Session
+from ksql_spark.server.postgres.failures import error_fields
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.security.passwords import hash_password
 from ksql_spark.types import (
@@ -602,7 +603,7 @@ def test_a_query_of_the_catalog_is_cancelled(port: Port) -> None:
 
 
 def test_a_statement_that_is_cancelled_while_it_is_planned_says_so_as_postgresql_does() -> None:
-    fields = statements.error_fields(KsqlError("STATEMENT_CANCELLED"), None)
+    fields = error_fields(KsqlError("STATEMENT_CANCELLED"), None)
     assert (fields["C"], fields["M"]) == ("57014", "canceling statement due to user request")
 
 
@@ -618,7 +619,7 @@ def test_a_statement_that_is_cancelled_while_it_is_planned_says_so_as_postgresql
 def test_what_passes_by_itself_is_no_internal_error(
     condition: str, parameters: dict[str, Any], state: str
 ) -> None:
-    assert statements.error_fields(KsqlError(condition, **parameters), None)["C"] == state
+    assert error_fields(KsqlError(condition, **parameters), None)["C"] == state
 
 
 #: what an adversary asks, and the code of the answer

@@ -22,9 +22,9 @@ from postgres_port import SOON_S, Port
 from ksql_spark import deadline, grammar
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
-from ksql_spark.server.postgres import connection as served
-from ksql_spark.server.postgres import statements, values
-from ksql_spark.server.postgres.statements import Failure
+from ksql_spark.server.postgres import execution, parameters, statements, values
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.relations import relations
 from ksql_spark.types import BIGINT
 
 Make = Callable[[int], str]
@@ -83,6 +83,7 @@ TEXTS: dict[str, Make] = {
     "brackets, for the catalog": _around("SELECT ", "(", ")", most=50),
     "casts, for the catalog": lambda n: "SELECT 1" + "::int" * n,
     "statements": _joined("; ", "SHOW TABLES"),
+    "CREATE": lambda n: "CREATE " + "OR REPLACE SOURCE " * n + "STREAM " + "IF NOT EXISTS " * n,
 }
 #: and those of the grammar
 KSQL: dict[str, Make] = {
@@ -114,10 +115,14 @@ ARRAYS: dict[str, Make] = {
 def _read_all(text: str) -> None:
     """What is done with a text before the engine has it."""
     found = statements.split(text)
-    while (statement := served._next_statement(found)) is not None:
-        statements.parameter_columns(statement)
-        statements.parameter_casts(statement)
-        statements.relations(statement.piece)
+    while (statement := statements.next_statement(found)) is not None:
+        parameters.columns_of(statement)
+        parameters.casts_of(statement)
+        relations(statement.piece)
+
+
+def _classify(text: str) -> list[object]:
+    return [(one.verb, one.object, one.name, one.is_query, one.is_push) for one in grammar.split(text)]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -163,6 +168,11 @@ def test_texts_take_linear_time(name: str) -> None:
 @pytest.mark.parametrize("name", KSQL)
 def test_ksql_takes_linear_time(name: str) -> None:
     _check_growth(grammar.parse, KSQL[name])
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_statements_are_classified_in_linear_time(name: str) -> None:
+    _check_growth(_classify, TEXTS[name])
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -388,7 +398,7 @@ def test_messages_that_are_none(client: Client, payload: bytes) -> None:
 
 
 def test_prepared_statements_are_counted(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_MAX_NAMED", 3)
+    monkeypatch.setattr(execution, "_MAX_NAMED", 3)
     for number in range(4):
         client.send(b"P", _parse(b"SELECT 1", name=b"s%d" % number))
     client.send(b"S")
@@ -524,11 +534,11 @@ def test_what_prepared_statements_keep_is_about_their_text() -> None:
             finally:
                 tracemalloc.stop()
             catalogs, again = kept.inner or kept, read.inner or read
-            assert catalogs.kind != statements.Kind.CATALOG or statements.tree_of(catalogs) == again.tree
+            assert catalogs.kind != statements.Kind.CATALOG or statements.tree_again(catalogs) == again.tree
 
 
 def test_results_that_cursors_hold_have_a_size(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served, "_MAX_HELD_BYTES", 2_000_000)
+    monkeypatch.setattr(execution, "_MAX_HELD_BYTES", 2_000_000)
     with port.connect() as connection, connection.transaction():
         query = "SELECT hex(zeroblob(50000)) FROM generate_series(1, 10) g"
         connection.execute(f"DECLARE a CURSOR FOR {query}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
+from ksql_spark import grammar
 from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ServerError
 from ksql_spark.shell.statements import Kind, StatementProblem
@@ -25,11 +26,13 @@ from ksql_spark.shell.statements import Kind, StatementProblem
         ("SELECTED", Kind.PLAIN),
         ("INSERT INTO s SELECT * FROM t", Kind.PLAIN),
         ("EXPLAIN SELECT * FROM t", Kind.PLAIN),
-        ("", Kind.PLAIN),
+        ("(SELECT * FROM s) UNION ALL SELECT * FROM t", Kind.QUERY),
+        ("'SELECT'", Kind.PLAIN),
     ],
 )
 def test_kind(text: str, kind: Kind) -> None:
-    assert statements.kind_of(text) is kind
+    (part,) = grammar.split(text)
+    assert statements.kind_of(part) is kind
 
 
 @pytest.mark.parametrize(
@@ -55,10 +58,13 @@ def test_is_complete(text: str, complete: bool) -> None:
 
 
 def test_parts() -> None:
-    assert statements.set_parts("SET 'a'='it''s';") == ("a", "it's")
-    assert statements.unset_name("-- x\nunset 'a'") == "a"
-    assert statements.define_parts("DEFINE v_1 = '''quoted''';") == ("v_1", "'quoted'")
-    assert statements.undefine_name("UNDEFINE v_1") == "v_1"
+    set_, unset, define, undefine = grammar.split(
+        "SET 'a'='it''s'; -- x\nunset 'a'; DEFINE v_1 = '''quoted'''; UNDEFINE topic"
+    )
+    assert statements.set_parts(set_) == ("a", "it's")
+    assert statements.unset_name(unset) == "a"
+    assert statements.define_parts(define) == ("v_1", "'quoted'")
+    assert statements.undefine_name(undefine) == "topic"
 
 
 @pytest.mark.parametrize(
@@ -69,12 +75,14 @@ def test_parts() -> None:
         (statements.unset_name, "UNSET a"),
         (statements.define_parts, "DEFINE v = 1"),
         (statements.define_parts, "DEFINE 'v' = 'x'"),
+        (statements.define_parts, "DEFINE 1v = 'x'"),
         (statements.undefine_name, "UNDEFINE 'v'"),
     ],
 )
 def test_wrong_form_says_the_right_one(parts, text: str) -> None:
+    (part,) = grammar.split(text)
     with pytest.raises(StatementProblem, match="Syntax: "):
-        parts(text)
+        parts(part)
 
 
 def test_substitute() -> None:

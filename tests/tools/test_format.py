@@ -172,7 +172,23 @@ GROUP BY a;
         "select a, -- the first\n  -- about b\n  b -- the second\nfrom s;",
         "SELECT\n  a, -- the first\n  -- about b\n  b -- the second\nFROM s;\n",
     ),
-    ("select ) from", "select ) from\n"),
+    (
+        "select v:from, try_cast(v:date as int) from s qualify key = 1;",
+        "SELECT v : from, TRY_CAST(v : date AS INT) FROM s QUALIFY key = 1;\n",
+    ),
+    (
+        "create stream a_${s} with (partitions=${n}, table='${t}') as select * from s"
+        " where x > ${m} emit changes;",
+        """\
+CREATE STREAM a_${s} WITH (partitions = ${n}, table = '${t}') AS
+  SELECT *
+  FROM s
+  WHERE x > ${m}
+  EMIT CHANGES;
+""",
+    ),
+    ("describe function; describe function f;", "DESCRIBE function;\nDESCRIBE FUNCTION f;\n"),
+    ("select ) from emit changes", "select ) from emit changes\n"),
     ("", ""),
 ]  # fmt: skip
 

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import importlib.util
 import io
-import re
 import shlex
 import shutil
 import signal
@@ -54,10 +53,6 @@ _CONNECT = _ENDS_WITH_US + ("from ksql_spark.tools.connect import main; sys.exit
 _PROGRAM = _ENDS_WITH_US + (
     "import runpy; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 )
-_CREATED = re.compile(
-    r"^CREATE\s+(?:OR\s+REPLACE\s+)?(?:SOURCE\s+)?(STREAM|TABLE|CONNECTOR|SINK)\s+(\w+)", re.I
-)
-_DROPPED = re.compile(r"^DROP\s+(STREAM|TABLE)\s+(\w+)", re.I)
 
 
 class DemoProblem(Exception):
@@ -303,21 +298,21 @@ class Demo:
         first = part.text.split("\n")[0].split("(")[0].strip()
         with self._console.busy(first, after_s=0):
             session.run(part)
-        if created := _CREATED.match(part.text):
-            self._created[created[2]] = created[1]
-        if dropped := _DROPPED.match(part.text):
-            self._created.pop(dropped[2], None)
+        if part.verb == "CREATE" and part.object in ("STREAM", "TABLE", "CONNECTOR", "SINK"):
+            self._created[part.name] = part.object
+        elif part.verb == "DROP":
+            self._created.pop(part.name, None)
         self._done(first)
 
     def _drop_all(self, client: Client) -> None:
         """Drop what the story created on a server that we did not start, with topics, in reverse order."""
-        for query in _queries_into(client, set(map(str.upper, self._created))):
+        for query in _queries_into(client, set(self._created)):
             with contextlib.suppress(ClientError):
                 client.run(f"TERMINATE {query};")
         for name, kind in reversed(self._created.items()):
             with contextlib.suppress(ClientError):
-                topic = " DELETE TOPIC" if kind.upper() in ("STREAM", "TABLE") else ""
-                client.run(f"DROP {kind} IF EXISTS {name}{topic};")
+                topic = " DELETE TOPIC" if kind in ("STREAM", "TABLE") else ""
+                client.run(f"DROP {kind} IF EXISTS {statements.quoted_name(name)}{topic};")
 
     # ---- what is shown ----------------------------------------------------------------------------------
 
@@ -333,7 +328,7 @@ class Demo:
             process = self._popen(_PROGRAM, self._arguments(show.source), stdout=subprocess.PIPE)
             self._children.append((show.source.file.name, process))
             self._thread(_read_lines, process, feed)
-        elif "EMIT" in show.source.upper():
+        elif any(piece.is_push for piece in grammar.split(show.source)):
             stream = client.query(show.source, _FROM_START)
             self._stack.callback(stream.close)
             self._thread(_read, stream, feed)

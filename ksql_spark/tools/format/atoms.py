@@ -1,7 +1,6 @@
 """Converts a statement's tokens to atoms: the text of each, the space before it and the comments around it.
 
-Keywords become upper case. The grammar folds text outside of quotes, so this changes no meaning; it does not
-fold names of topics and subjects, so they stay.
+Keywords become upper case, as the parser tells them from names, which stay as they were written.
 """
 
 from __future__ import annotations
@@ -12,73 +11,12 @@ from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from ksql_spark.grammar.words import CALENDAR_UNITS, NON_RESERVED, RESERVED, UNITS
+from ksql_spark.grammar import keywords
+from ksql_spark.grammar.words import RESERVED
 
 _COMMENT = re.compile(r"--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/")
 
-#: after one of these words, the topic or subject that follows keeps its case
-_KEEPS_CASE = frozenset({"PRINT", "TOPIC", "SUBJECT"})
-#: words that are keywords only after, only before, others
-_AFTER = {
-    "CHANGES": {"EMIT"},
-    "COLUMN": {"ADD"},
-    "CUMULATIVE": {"WINDOW"},
-    "EVOLUTION": {"EXPLAIN"},
-    "FINAL": {"EMIT"},
-    "FIRST": {"NULLS"},
-    "FUNCTION": {"CREATE", "DROP", "DESCRIBE", "REPLACE"},
-    "KEY": {"PRIMARY"},
-    "LAST": {"NULLS"},
-    "OF": {"ERRORS"},
-    "PERIOD": {"GRACE"},
-    "PYTHON": {"LANGUAGE"},
-    "REPLACE": {"OR"},
-    "RETURNS": {")"},
-    "SCHEMA": {"ASSERT", "EXISTS"},
-    "SESSION": {"WINDOW"},
-    "SLIDING": {"WINDOW"},
-    "SUBJECT": {"SCHEMA"},
-    "SYSTEM": {"ALTER"},
-    "TABLES": {"DESCRIBE"},
-    "TYPE": {"CREATE", "DROP"},
-    "ZONE": {"TIME"},
-}
-_BEFORE = {
-    "ADD": {"COLUMN"},
-    "EMIT": {"CHANGES", "FINAL"},
-    "ERRORS": {"OF"},
-    "GRACE": {"PERIOD"},
-    "IF": {"NOT", "EXISTS"},
-    "LANGUAGE": {"PYTHON"},
-    "NULLS": {"FIRST", "LAST"},
-    "ORDER": {"BY"},
-    "PARTITION": {"BY"},
-    "PRIMARY": {"KEY"},
-    "SINK": {"CONNECTOR", "CONNECTORS"},
-    "SOURCE": {"STREAM", "TABLE", "CONNECTOR", "CONNECTORS"},
-    "TIME": {"ZONE"},
-    "UNION": {"ALL"},
-}
-#: keywords if a literal follows
-_BEFORE_LITERAL = frozenset({"ESCAPE", "EVERY", "ID", "INTERVAL", "OFFSET", "STEP", "TIMEOUT"})
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
-_TYPES = _NESTED_TYPES | {
-    *(
-        "BIGINT",
-        "BOOLEAN",
-        "BYTES",
-        "DATE",
-        "DOUBLE",
-        "INT",
-        "INTEGER",
-        "STRING",
-        "TIME",
-        "TIMESTAMP",
-        "VARCHAR",
-        "VARIANT",
-    )
-}
-_CONSTRAINTS = frozenset({"HEADER", "HEADERS", "KEY"})
 #: reserved words that are called like functions, and those that are values
 _CALLED = frozenset({"CAST", "DECIMAL"})
 _VALUES = frozenset({"END", "FALSE", "NULL", "TRUE"})
@@ -87,7 +25,6 @@ _DECLARES = frozenset({"EXISTS", "INTO", "STREAM", "TABLE", "VALUES"})
 _WORDY = frozenset(
     {TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.PARAMETER, TokenType.STRING}
 )
-_LITERAL = frozenset({TokenType.NUMBER, TokenType.STRING})
 _NO_SPACE_BEFORE = frozenset({",", ")", "]", ";", ".", "->", "::"})
 _NO_SPACE_AFTER = frozenset({"(", "[", ".", "->", "::"})
 
@@ -152,14 +89,14 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
         Irregular: brackets do not match, or something is not closed.
     """
     made: list[Atom] = []
-    starter = tokens[0].text
     brackets: list[str] = []
     #: comments before the next token
     pending: list[str] = []
-    is_ordered = in_query = False
+    in_query = False
     before_last, last, last_end = "", "", tokens[0].start - 1
     last_type: TokenType | None = None
     is_signed = False  # whether the last atom is a sign
+    keyword_places = keywords(tokens[:-1] if tokens[-1].token_type == TokenType.SEMICOLON else tokens, text)
     for index, token in enumerate(tokens):
         kind = token.token_type
         start, end = token.start, token.end
@@ -172,8 +109,6 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
             if not gap.isspace():
                 _attach(comments(gap, False)[0], made, pending)
         word = token.text if is_word else source if kind not in _WORDY else ""
-        following = tokens[index + 1] if index + 1 < len(tokens) else None
-        next_word = following.text if following is not None else ""
         opens = closes = False
         inside = brackets[-1] if brackets else ""
 
@@ -212,8 +147,7 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
         # brackets
         if word == "(" or word == "[":
             opens = True
-            is_columns = word == "(" and not brackets and not in_query and last != "WITH"
-            brackets.append("columns" if is_columns and starter in ("CREATE", "ASSERT") else word)
+            brackets.append(word)
         elif word == ")" or word == "]":
             if not brackets or (brackets.pop() == "[") != (word == "]"):
                 raise Irregular
@@ -229,59 +163,12 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
 
         # the case
         if is_word:
-            if last == "." or last == "->" or (last in _KEEPS_CASE and starter in ("PRINT", "ASSERT")):
-                is_keyword = False
-            elif word in RESERVED:
-                is_keyword = True
-            else:
-                is_keyword = (
-                    not made
-                    or last in _AFTER.get(word, ())
-                    or next_word in _BEFORE.get(word, ())
-                    or ((word in UNITS or word in CALENDAR_UNITS) and last_type == TokenType.NUMBER)
-                    or (is_ordered and word in ("ASC", "DESC"))
-                    or (starter in ("SHOW", "LIST") and word in NON_RESERVED)
-                    or (
-                        word in _BEFORE_LITERAL
-                        and following is not None
-                        and following.token_type in _LITERAL
-                        and (last_type in _WORDY or last in (")", ","))
-                    )
-                    or (
-                        word in _TYPES
-                        and (
-                            (word in _NESTED_TYPES and next_word in ("<", "(", "[", "<>"))
-                            or (last == "AS" and next_word == ")")
-                            or last == "<"
-                            or last == "RETURNS"
-                            or (
-                                (inside in ("columns", "<") or starter == "ALTER")
-                                and last_type in (TokenType.VAR, TokenType.IDENTIFIER)
-                            )
-                            or (inside == "<" and last == ",")
-                        )
-                    )
-                    or (
-                        word in _CONSTRAINTS
-                        and inside == "columns"
-                        and (last_type == TokenType.VAR or last in (")", ">"))
-                    )
-                )
-            if is_keyword and not (
-                (last_type == TokenType.PARAMETER and start == last_end + 1)
-                or (
-                    following is not None
-                    and following.token_type == TokenType.PARAMETER
-                    and following.start == end + 1
-                )
-            ):
+            # a type after `::` stays as it was written, unless it has parameters
+            is_cast = last == "::" and word not in RESERVED and word not in _NESTED_TYPES
+            if index in keyword_places and not is_cast:
                 source = word
             if word == "SELECT":
                 in_query = True
-            elif word == "BY":
-                is_ordered = last == "ORDER"
-            elif word in ("EMIT", "LIMIT"):
-                is_ordered = False
         is_signed = (word == "-" or word == "+") and (
             not made
             or (last_type == TokenType.VAR and last in RESERVED and last not in _VALUES)

@@ -127,7 +127,7 @@ def parts_of(migration: Migration) -> list[grammar.StatementText]:
     """
     parts = grammar.split(migration.text())
     for part in parts:
-        word = statements.body(part.text).split(maxsplit=1)[0].upper()
+        word = part.verb or part.text.split(maxsplit=1)[0]
         place = f"{migration.path.name}:{part.line}:{part.column}"
         if part.open is not None:
             raise ClientError(f"{place}: This {part.open} is never closed.")
@@ -138,7 +138,7 @@ def parts_of(migration: Migration) -> list[grammar.StatementText]:
         if not part.complete:
             raise ClientError(f"{place}: This statement does not end in ';'.")
         try:
-            statements.check(part.text)
+            statements.check(part)
         except statements.StatementProblem as problem:
             raise ClientError(f"{place}: {problem}") from None
     return parts
@@ -237,7 +237,7 @@ class Applying:
         session = Session(self._client, self._console, variables=self._variables)
         session.interrupt_ends_query_only = False
         for part in parts:
-            self._console.line(self._console.cyan(f"{statements.shown(part.text)};"))
+            self._console.line(self._console.cyan(f"{statements.shown(part)};"))
             session.run(part)
 
     def _end(self, begun: Event, state: str, reason: str) -> Event:

@@ -168,7 +168,7 @@ class _Run:
     def _run_part(self, part: grammar.StatementText) -> None:
         if not part.complete:
             raise ClientError("This statement does not end in ';'.")
-        if statements.kind_of(part.text) in (Kind.QUERY, Kind.PRINT):
+        if statements.kind_of(part) in (Kind.QUERY, Kind.PRINT):
             raise ClientError("A test cannot contain SELECT or PRINT: ASSERT VALUES checks what was written.")
         match self._parsed(part):
             case AssertValues() as statement:
@@ -196,7 +196,7 @@ class _Run:
         try:
             return grammar.parse_statement(part, variables, allowed=grammar.StatementSet.TEST)
         except grammar.ParseFailed as failure:
-            if part.text[:6].upper() == "ASSERT":
+            if part.verb == "ASSERT":
                 raise ClientError(str(failure)) from None
             return None
 

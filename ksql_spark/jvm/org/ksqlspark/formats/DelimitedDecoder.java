@@ -20,8 +20,9 @@ import java.util.Base64;
  * <p>The rules are those of Commons CSV, which ksqlDB uses. The univocity parser among Spark's jars
  * has other rules, whatever its settings: it knows one line separator, so a line that ends with CR
  * LF keeps its CR; it accepts a quoted field without an end; and it skips a line that begins with
- * its comment character, which cannot be turned off (DelimitedDecoderTest checks all three). It
- * also takes twice as long to split a line as this class takes to decode it.
+ * its comment character, which cannot be turned off (all three are in the records of
+ * tests/formats/records/delimited.py). It also takes twice as long to split a line as this class
+ * takes to decode it.
  */
 public final class DelimitedDecoder extends BytesToRow {
     private final byte[] delimiter;

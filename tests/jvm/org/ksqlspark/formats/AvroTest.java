@@ -145,18 +145,6 @@ class AvroTest {
     }
 
     @Test
-    void fieldsMatchByNameWhateverTheirCaseAndTheRestIsSkippedOrNull() {
-        Schema schema = register(7, RECORD);
-        byte[] data = framed(7, schema, record(schema, 5, "é"));
-        InternalRow row = decoder("B STRING, `new` DOUBLE, A BIGINT").invoke(data);
-        assertEquals("é", row.getString(0));
-        assertTrue(row.isNullAt(1));
-        assertEquals(5L, row.getLong(2));
-        assertTrue(
-                decoder("B STRING").invoke(framed(7, schema, record(schema, 1, null))).isNullAt(0));
-    }
-
-    @Test
     void aSchemaIsAskedForOnceAndReadFromMemoryWhenTheRegistryIsAway() {
         Schema schema = register(1, "'long'");
         AvroDecoder first = decoder("=A BIGINT");
@@ -208,19 +196,6 @@ class AvroTest {
     }
 
     @Test
-    void whatDoesNotFitSaysWhere() {
-        Schema schema = register(2, RECORD);
-        byte[] data = framed(2, schema, record(schema, 5, "x"));
-        assertNull(decoder("A BOOLEAN").invoke(data));
-        assertEquals(
-                "The field a is of the Avro type int, which does not fit BOOLEAN.",
-                reason("A BOOLEAN", data));
-        assertTrue(reason("A INT", new byte[] {1, 2}).contains("zero and the id"));
-        byte[] longer = java.util.Arrays.copyOf(data, data.length + 1);
-        assertEquals("There are bytes after its end.", reason("A INT", longer));
-    }
-
-    @Test
     void writersOfSeveralVersionsAreReadAsTheColumns() {
         Schema one =
                 register(11, "{'type':'record','name':'R','fields':[{'name':'a','type':'int'}]}");
@@ -239,51 +214,6 @@ class AvroTest {
             assertEquals(2L, decoder.invoke(newer).getLong(0));
             assertEquals(1.5, decoder.invoke(newer).getDouble(1));
         }
-    }
-
-    @Test
-    void aUnionOfSeveralTypesIsAStructOrItsOnlyFittingType() {
-        Schema schema = register(3, "['null','int','string']");
-        AvroDecoder struct = decoder("=A STRUCT<INT: INT, STRING: STRING>");
-        InternalRow row = struct.invoke(framed(3, schema, "x")).getStruct(0, 2);
-        assertTrue(row.isNullAt(0));
-        assertEquals("x", row.getString(1));
-        assertEquals("7", decoder("=A STRING").invoke(framed(3, schema, 7)).getString(0));
-        assertNull(decoder("=A INT").invoke(framed(3, schema, "x")));
-    }
-
-    @Test
-    void aUnionOfOneTypeIsAStructToo() {
-        Schema schema = register(3, "['int']");
-        AvroDecoder struct = decoder("=A STRUCT<INT: INT>");
-        assertEquals(4, struct.invoke(framed(3, schema, 4)).getStruct(0, 1).getInt(0));
-        assertEquals(4, decoder("=A INT").invoke(framed(3, schema, 4)).getInt(0));
-    }
-
-    @Test
-    void aTypeThatIsPartOfItselfIsPassedOverUnlessNestedTooDeeply() {
-        register(
-                9,
-                "{'type':'record','name':'N','fields':[{'name':'a','type':'int'},"
-                        + "{'name':'next','type':['null','N']}]}");
-        byte[] two = {0, 0, 0, 0, 9, 2, 2, 4, 0};
-        assertEquals(1, decoder("A INT").invoke(two).getInt(0));
-        byte[] deep = new byte[400_007];
-        java.util.Arrays.fill(deep, 5, deep.length, (byte) 2);
-        deep[4] = 9;
-        deep[deep.length - 1] = 0;
-        assertNull(decoder("A INT").invoke(deep));
-        assertEquals("It is nested too deeply.", reason("A INT", deep));
-    }
-
-    @Test
-    void bytesThatAreNoUtf8AreReplaced() {
-        register(3, "'string'");
-        assertEquals(
-                "a\uFFFDc",
-                decoder("=A STRING")
-                        .invoke(new byte[] {0, 0, 0, 0, 3, 6, 'a', (byte) 0xff, 'c'})
-                        .getString(0));
     }
 
     @Test

@@ -13,26 +13,18 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import java.math.BigDecimal;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Random;
 import java.util.StringJoiner;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 /** JsonDecoder and JsonEncoder. */
 class JsonTest {
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
-    }
-
-    private static InternalRow read(String ddl, String json) {
-        return new JsonDecoder(ddl).invoke(bytes(json));
     }
 
     private static String explained(String ddl, String json) {
@@ -47,70 +39,13 @@ class JsonTest {
     }
 
     @Test
-    void aFieldMatchesByItsNameOrElseInUpperCase() {
-        assertEquals(1, read("A INT", "{\"a\": 1}").getInt(0));
-        assertEquals(2, read("a INT", "{\"a\": 2}").getInt(0));
-        assertTrue(read("a INT", "{\"A\": 2}").isNullAt(0));
-        assertEquals(2, read("A INT", "{\"a\": 1, \"A\": 2}").getInt(0));
-        assertEquals(2, read("A INT", "{\"A\": 2, \"a\": 1}").getInt(0));
-    }
-
-    @Test
-    void aMemberInAnotherCaseCountsOnlyIfThereIsNoneOfTheNameItself() {
-        for (String other :
-                new String[] {"\"x\"", "{\"b\": [1]}", "[{}, 2]", "1e99", "99999999999"}) {
-            assertEquals(2, read("A INT", "{\"a\": " + other + ", \"A\": 2}").getInt(0), other);
-            assertEquals(2, read("A INT", "{\"A\": 2, \"a\": " + other + "}").getInt(0), other);
-            assertNull(read("A INT", "{\"a\": " + other + ", \"b\": 2}"), other);
-        }
+    void theErrorNamesTheMemberAsItIsWritten() {
         assertEquals(
                 "$.a: There is a text, which does not fit the column.",
                 explained("A BOOLEAN", "{\"a\": \"x\", \"b\": 2}"));
         assertEquals(
                 "$.r.a: There is \"x\", which is not a number.",
                 explained("R STRUCT<A INT>", "{\"r\": {\"a\": \"x\", \"b\": 2}}"));
-    }
-
-    @Test
-    void aMemberOfTheNameItselfCountsInWideRecordsToo() {
-        String ddl =
-                IntStream.range(0, 70)
-                        .mapToObj(i -> "C" + i + " INT")
-                        .collect(Collectors.joining(", "));
-        assertEquals(1, read(ddl, "{\"C69\": 1, \"c69\": 2}").getInt(69));
-        assertEquals(1, read(ddl, "{\"c69\": 2, \"C69\": 1}").getInt(69));
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "INT",
-                "BIGINT",
-                "DOUBLE",
-                "DECIMAL(38,2)",
-                "DATE",
-                "TIMESTAMP",
-                "ARRAY<BIGINT>"
-            })
-    void aNumberThatFitsNoTypeIsNoRow(String type) {
-        for (String number : new String[] {"1e999999999", "-1E999999999", "1e400"}) {
-            String json = type.startsWith("ARRAY") ? "[" + number + "]" : number;
-            assertNull(read("B " + type, "{\"b\": " + json + "}"), type + " " + number);
-        }
-        assertNull(read("B BIGINT", "{\"b\": 1e19}"));
-        assertNull(read("B DECIMAL(38,2)", "{\"b\": \"1e999999999\"}"));
-        assertNull(read("B DECIMAL(38,2)", "{\"b\": 1e-999999999}"));
-        assertTrue(explained("B BIGINT", "{\"b\": 1e999999999}").contains("does not fit BIGINT"));
-    }
-
-    @Test
-    void aNumberMayBeWrittenWithAnExponent() {
-        String json = "{\"a\": 1e18, \"b\": 1e-999999999, \"c\": 0e999999999, \"d\": 12e0}";
-        InternalRow row = read("A BIGINT, B BIGINT, C DECIMAL(4,2), D DECIMAL(4,2)", json);
-        assertEquals(1_000_000_000_000_000_000L, row.getLong(0));
-        assertEquals(0L, row.getLong(1));
-        assertEquals(new BigDecimal("0.00"), row.getDecimal(2, 4, 2).toJavaBigDecimal());
-        assertEquals(new BigDecimal("12.00"), row.getDecimal(3, 4, 2).toJavaBigDecimal());
     }
 
     @ParameterizedTest
@@ -128,150 +63,9 @@ class JsonTest {
     }
 
     @Test
-    void unknownFieldsAreIgnoredAndMissingOnesNull() {
-        InternalRow row = read("A INT, B INT", "{\"X\": {\"A\": [1, {}]}, \"B\": 2}");
-        assertTrue(row.isNullAt(0));
-        assertEquals(2, row.getInt(1));
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = ';',
-            quoteCharacter = '`',
-            value = {"1.9;1", "\"12\";12", "-3;-3"})
-    void numbersAreTruncatedAndReadFromStrings(String json, int expected) {
-        assertEquals(expected, read("A INT", "{\"A\": " + json + "}").getInt(0));
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = ';',
-            quoteCharacter = '`',
-            value = {
-                "\"x\";x",
-                "1.50;1.50",
-                "true;true",
-                "[1, \"a\"];[1, a]",
-                "{\"k\": 1};{\"k\":1}"
-            })
-    void anythingCanBeAString(String json, String expected) {
-        assertEquals(
-                expected, read("A STRING", "{\"A\": " + json + "}").getUTF8String(0).toString());
-    }
-
-    @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "",
-                "[]",
-                "1",
-                "{\"A\": true}",
-                "{\"A\": \"x\"}",
-                "{\"A\": 1",
-                "{\"A\": []}"
-            })
-    void aBadRecordIsNullAsAWhole(String json) {
-        assertNull(read("A INT", json));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"{}", "x", "}", "\"", "\0", "\ud800"})
-    void whatFollowsTheFirstValueIsNotLookedAt(String rest) {
-        assertEquals(1, read("A INT", "{\"A\": 1}" + rest).getInt(0));
-    }
-
-    @Test
     void theErrorNamesThePath() {
         String reason = explained("A STRUCT<B: ARRAY<INT>>", "{\"A\": {\"B\": [1, true]}}");
         assertTrue(reason.startsWith("$.A.B[1]: There is true or false"), reason);
-    }
-
-    @Test
-    void aBareValueNeedsNoObject() {
-        assertEquals(5, read("=A INT", "5").getInt(0));
-        assertTrue(read("=A INT", "null").isNullAt(0));
-    }
-
-    @Test
-    void aDecimalIsExact() {
-        InternalRow row = read("A DECIMAL(20,2)", "{\"A\": 100000000000000000.10}");
-        assertEquals(
-                new BigDecimal("100000000000000000.10"),
-                row.getDecimal(0, 20, 2).toJavaBigDecimal());
-        assertNull(read("A DECIMAL(4,2)", "{\"A\": 1.234}"), "it would be rounded");
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            quoteCharacter = '`',
-            delimiter = '|',
-            value = {
-                "plain|plain",
-                "``|``",
-                "a \\\"quoted\\\" one|a \"quoted\" one",
-                "\\u00fc and \\n|`ü and \n`",
-                "Zürich 東京 😀|Zürich 東京 😀",
-                "\\ud83d\\ude00|😀",
-                "\\ud800|?",
-            })
-    void aTextIsWhatItsEscapesAndBytesMean(String json, String expected) {
-        String record = "{\"n\": 1, \"a\": \"" + json + "\", \"r\": {\"b\": \"" + json + "\"}}";
-        String ddl = "N INT, A STRING, R STRUCT<B STRING>";
-        for (InternalRow row :
-                new InternalRow[] {
-                    read(ddl, record),
-                    new JsonDecoder(ddl, true).invoke(bytes("\0\0\0\0\u0001" + record)),
-                }) {
-            assertFalse(row.isNullAt(1));
-            assertEquals(expected, row.getUTF8String(1).toString());
-            assertEquals(expected, row.getStruct(2, 1).getUTF8String(0).toString());
-        }
-        InternalRow row = read("A STRING", "{\"A\": \"" + json + "\"}");
-        assertEquals(new GenericInternalRow(new Object[] {UTF8String.fromString(expected)}), row);
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            quoteCharacter = '`',
-            delimiter = '|',
-            value = {
-                "1.50|1.50",
-                "1e5|1E+5",
-                "0.0000001|1E-7",
-                "{\"x\": 1.50, \"y\": [1e5]}|{\"x\":1.50,\"y\":[1E+5]}",
-                "{\"x\": 12345678901234567.891}|{\"x\":12345678901234567.891}",
-                "[1.50, {\"x\": 0.10}]|[1.50, {\"x\":0.10}]",
-            })
-    void aNumberKeepsItsDigitsInAText(String json, String expected) {
-        InternalRow row = read("A STRING", "{\"a\": " + json + "}");
-        assertEquals(expected, row.getUTF8String(0).toString());
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"\\x", "a\nb", "\\ud8"})
-    void aTextThatIsWrongIsNoRow(String text) {
-        assertNull(read("A STRING, N INT", "{\"a\": \"" + text + "\", \"n\": 1}"));
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"C3", "FF", "EDA080"})
-    void aTextThatIsNotUtf8IsNoRow(String bytes) {
-        byte[] start = bytes("{\"a\": \"plain ");
-        byte[] wrong = HexFormat.of().parseHex(bytes);
-        byte[] end = bytes("\", \"n\": 1}");
-        byte[] json =
-                ByteBuffer.allocate(start.length + wrong.length + end.length)
-                        .put(start)
-                        .put(wrong)
-                        .put(end)
-                        .array();
-        assertNull(new JsonDecoder("A STRING, N INT").invoke(json));
-    }
-
-    @Test
-    void aTextWithoutAnEndIsExplained() {
-        String explained = explained("A STRING", "{\"a\": \"no end");
-        assertTrue(explained.startsWith("Unexpected end-of-input"), explained);
     }
 
     @Test
@@ -393,12 +187,6 @@ class JsonTest {
     void writesABareValueAndABareNullAsNoRecord() {
         assertEquals("\"x\"", written("A STRING", true, UTF8String.fromString("x")));
         assertNull(written("A STRING", true, new Object[] {null}));
-    }
-
-    @Test
-    void brokenUtf8IsNull() {
-        byte[] notUtf8 = {'{', '"', 'A', '"', ':', '"', (byte) 0xC3, '"', '}'};
-        assertNull(new JsonDecoder("A STRING").invoke(notUtf8));
     }
 
     @Test

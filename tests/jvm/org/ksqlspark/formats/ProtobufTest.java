@@ -174,15 +174,6 @@ class ProtobufTest {
     }
 
     @Test
-    void listsArePackedOrNot() {
-        ProtobufDecoder decoder =
-                decoder("A array<int>", PROTO3 + "message M { repeated int32 a = 1; }");
-        for (String bytes : List.of("0a03010203", "080108020803", "0a020102 0803")) {
-            assertEquals("[1,2,3]", decoder.invoke(hex(bytes)).getArray(0).toString());
-        }
-    }
-
-    @Test
     void mapsAreAlsoListsOfEntries() {
         String schema =
                 PROTO3
@@ -209,65 +200,6 @@ class ProtobufTest {
                 row(row(null, text("x"))).toString(), decoder(ddl, schema).invoke(data).toString());
         assertTrue(decoder(ddl, schema).invoke(new byte[0]).isNullAt(0));
         assertEquals("x", decoder("B string", schema).invoke(data).getString(0));
-    }
-
-    @Test
-    void unknownFieldsAreSkippedAndMissingColumnsAreNull() {
-        String schema = PROTO3 + "message M { M inner = 1; int64 a = 2; string other = 3; }";
-        ProtobufDecoder decoder = decoder("A bigint, MORE string", schema);
-        InternalRow read = decoder.invoke(hex("0a020a00 1005 1a0178 980600 a30608 01a406"));
-        assertEquals(5L, read.getLong(0));
-        assertTrue(read.isNullAt(1));
-    }
-
-    @Test
-    void aFieldOfAnotherKindIsAnUnknownOne() {
-        ProtobufDecoder decoder = decoder("A int", PROTO3 + "message M { int32 a = 1; }");
-        assertEquals(0, decoder.invoke(hex("0a0178")).getInt(0));
-    }
-
-    @Test
-    void badRecordsAreNullAndSayWhy() {
-        String schema = PROTO3 + "message M { string a = 1; int64 b = 2; google.type.Date c = 3; }";
-        ProtobufDecoder decoder = decoder("A string, B int, C date", schema);
-        BytesToRow.Explain explain = new BytesToRow.Explain(decoder);
-        for (Map.Entry<String, String> bad :
-                Map.of(
-                                "0a05616263", "It is not a Protobuf message",
-                                "0a01ff", "not valid UTF-8",
-                                "108080808010", "overflow",
-                                "1a02100d", "There is no date of year 0, month 13, day 0.",
-                                "0c", "A group ends that has not begun.",
-                                "8000", "a field has the number 0")
-                        .entrySet()) {
-            assertNull(decoder.invoke(hex(bad.getKey())), bad.getKey());
-            String said = explain.invoke(hex(bad.getKey())).toString();
-            assertTrue(said.contains(bad.getValue()), said);
-        }
-        ProtobufDecoder other = decoder("A int", schema);
-        assertNull(other.invoke(new byte[0]));
-        assertEquals(
-                "A is of the Protobuf type string, which does not fit INT.",
-                new BytesToRow.Explain(other).invoke(new byte[0]).toString());
-    }
-
-    /** CodedInputStream would take these lengths for 0, and the number for -1. */
-    @Test
-    void lengthsAndNumbersThatDoNotEndAreNotCutOff() {
-        String schema = PROTO3 + "message M { string a = 1; int64 b = 2; repeated int32 c = 3; }";
-        ProtobufDecoder decoder = decoder("A string, B bigint, C array<int>", schema);
-        String endless = "ffffffffffffffffffff";
-        String huge = "80808080808080808001";
-        assertEquals(
-                -1,
-                decoder.invoke(hex("10 ffffffffffffffffff01 1001 10 ffffffffffffffffff01"))
-                        .getLong(1));
-        for (String field : List.of("0a" + huge, "1a" + huge, "7a" + huge, "7b7a" + huge + "7c")) {
-            assertNull(decoder.invoke(hex(field)), field);
-        }
-        for (String field : List.of("10" + endless, "18" + endless, "78" + endless)) {
-            assertNull(decoder.invoke(hex(field + "1801180118011801180118011801")), field);
-        }
     }
 
     @Test
@@ -406,28 +338,6 @@ class ProtobufTest {
 
     private static FieldDescriptorProto.Builder field(String name, int number, Type type) {
         return FieldDescriptorProto.newBuilder().setName(name).setNumber(number).setType(type);
-    }
-
-    @Test
-    void fieldsOfTypesThatAreNotThereFitNoColumn() {
-        String schema =
-                PROTO3
-                        + "message M { google.type.Money m = 1; google.protobuf.Struct s = 2; int32"
-                        + " a = 3; }";
-        byte[] data = hex("0a021001 1200 1805");
-        assertEquals(5, decoder("A int", schema).invoke(data).getInt(0));
-        assertNull(decoder("M int", schema).invoke(data));
-    }
-
-    @Test
-    void inEditionsFieldsCanBeAbsent() {
-        String fields = "message M { int32 a = 1; string b = 2; }";
-        InternalRow read =
-                decoder("A int, B string", "edition = '2023'; " + fields).invoke(hex("0805"));
-        assertEquals(5, read.getInt(0));
-        assertTrue(read.isNullAt(1));
-        String implicit = "edition = '2023';\noption features.field_presence = IMPLICIT; " + fields;
-        assertEquals("", decoder("A int, B string", implicit).invoke(hex("0805")).getString(1));
     }
 
     @Test

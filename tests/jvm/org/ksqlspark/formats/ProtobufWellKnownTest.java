@@ -1,7 +1,6 @@
 package org.ksqlspark.formats;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.google.protobuf.CodedInputStream;
@@ -47,17 +46,6 @@ class ProtobufWellKnownTest {
         assertEquals(
                 number,
                 ProtobufWellKnown.decimal(written(ProtobufWellKnown.decimal(type), number), type));
-    }
-
-    @Test
-    void anEmptyDateIsNullAndOneThatThereIsNotIsRefused() throws IOException {
-        assertNull(ProtobufWellKnown.date(numbers()));
-        String reason =
-                assertThrows(
-                                IllegalArgumentException.class,
-                                () -> ProtobufWellKnown.date(numbers(2023, 2, 30)))
-                        .getMessage();
-        assertEquals("There is no date of year 2023, month 2, day 30.", reason);
     }
 
     @Test

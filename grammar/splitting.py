@@ -1,0 +1,160 @@
+"""The statements of a text by its tokens alone, in linear time: where each ends, and what it is.
+
+A statement is classified without being parsed, so the answer is the same for one with an error in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from ksql_spark.grammar.lexer import opened, tokens
+
+#: first words of queries, which may also begin with a parenthesis
+_QUERIES = frozenset({"SELECT", "WITH"})
+#: words of CREATE, DROP and ALTER before the kind of object
+_BEFORE_OBJECT = frozenset({"OR", "REPLACE", "SOURCE"})
+#: phrases between the kind of object and its name
+_BEFORE_NAME = (("IF", "NOT", "EXISTS"), ("IF", "EXISTS"))
+
+
+@dataclass(frozen=True)
+class StatementText:
+    """One statement of a text, as written: without the ``;``, without comments around it.
+
+    Attributes:
+        text: from its first to its last token.
+        line: line in the whole text where it starts, from 1.
+        column: column where it starts, from 1.
+        complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
+        open: what is not closed ("string", "quoted name", "comment", "code"), or None.
+    """
+
+    text: str
+    line: int
+    column: int
+    complete: bool = True
+    open: str | None = None
+    tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
+    whole: str = field(default="", repr=False, compare=False)
+
+    @property
+    def start(self) -> int:
+        """The offset in the whole text at which the statement begins."""
+        return self.tokens[0].start if self.tokens else 0
+
+    @property
+    def verb(self) -> str:
+        """The first word in upper case; "" if the statement begins with something else."""
+        return self._word(0)
+
+    @property
+    def object(self) -> str:
+        """The kind of object that CREATE, DROP, ALTER, SHOW or any other verb names, in upper case.
+
+        >>> [piece.object for piece in split("create or replace table t; create sink connector c")]
+        ['TABLE', 'CONNECTOR']
+        """
+        return self._word(self._object_at())
+
+    @property
+    def name(self) -> str:
+        """The name of that object: a bare one in upper case; "" if there is none.
+
+        >>> [piece.name for piece in split("create stream if not exists s (x int); drop table `t`")]
+        ['S', 't']
+        """
+        at = self._object_at() + 1
+        for phrase in _BEFORE_NAME:
+            if tuple(self._word(at + index) for index in range(len(phrase))) == phrase:
+                at += len(phrase)
+        if at < len(self.tokens) and self.tokens[at].token_type in (TokenType.VAR, TokenType.IDENTIFIER):
+            return self.tokens[at].text
+        return ""
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is a SELECT, also with WITH before it or in parentheses."""
+        if self.tokens and self.tokens[0].token_type == TokenType.L_PAREN:
+            return True
+        return self.verb in _QUERIES
+
+    @property
+    def is_push(self) -> bool:
+        """Whether it contains EMIT CHANGES or EMIT FINAL.
+
+        >>> [piece.is_push for piece in split("select 'emit changes' from s; select * from s emit changes")]
+        [False, True]
+        """
+        return any(
+            _is_word(one, "EMIT") and _is_word(other, "CHANGES", "FINAL")
+            for one, other in pairwise(self.tokens)
+        )
+
+    def has(self, word: str) -> bool:
+        """Whether ``word``, in upper case, is one of its bare words."""
+        return any(_is_word(token, word) for token in self.tokens)
+
+    def source_of(self, tokens: Iterable[Token]) -> str:
+        """The text from the first to the last of some of its tokens; "" if there are none."""
+        found = list(tokens)
+        return self.whole[found[0].start : found[-1].end + 1] if found else ""
+
+    def _object_at(self) -> int:
+        at = 1
+        while self._word(at) in _BEFORE_OBJECT:
+            at += 1
+        return at + 1 if self._word(at) == "SINK" and self._word(at + 1) == "CONNECTOR" else at
+
+    def _word(self, at: int) -> str:
+        """The bare word at an index among the tokens, in upper case; "" if there is none."""
+        if at < len(self.tokens) and self.tokens[at].token_type == TokenType.VAR:
+            return self.tokens[at].text
+        return ""
+
+
+def _is_word(token: Token, *words: str) -> bool:
+    return token.token_type == TokenType.VAR and token.text in words
+
+
+def split(text: str) -> list[StatementText]:
+    """The statements of ``text``, without empty ones. Never fails.
+
+    >>> [s.text for s in split("SHOW STREAMS; -- all; of them\\nSHOW TABLES")]
+    ['SHOW STREAMS', 'SHOW TABLES']
+    """
+    return list(pieces(text, tokens(text)))
+
+
+def pieces(text: str, scanned: Iterable[Token]) -> Iterator[StatementText]:
+    """The statements of ``text`` as `split` has them, one after another.
+
+    Args:
+        scanned: the tokens of ``text``.
+    """
+    current: list[Token] = []
+    for token in scanned:
+        if token.token_type == TokenType.SEMICOLON:
+            if current:
+                yield _piece(text, current, complete=True)
+            current = []
+        else:
+            current.append(token)
+    if current:
+        yield _piece(text, current, complete=False)
+
+
+def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
+    first, last = tokens[0], tokens[-1]
+    return StatementText(
+        text=text[first.start : last.end + 1],
+        line=first.line,
+        column=first.col,
+        complete=complete,
+        open=None if complete else opened(last),
+        tokens=tuple(tokens),
+        whole=text,
+    )

@@ -1,0 +1,63 @@
+"""Errors as PostgreSQL's clients know them: fields of an ErrorResponse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ksql_spark.errors import KsqlError, Position
+
+if TYPE_CHECKING:
+    from ksql_spark.server.postgres.statements import PgStatement
+
+#: the text of a cancelled statement, which clients of PostgreSQL know
+CANCELLED = "canceling statement due to user request"
+
+_STATES = {
+    "SYNTAX": "42601", "SOURCE_UNKNOWN": "42P01", "COLUMN_UNKNOWN": "42703", "FUNCTION_UNKNOWN": "42883",
+    "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
+    "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07", "STATEMENT_TOO_LONG": "54000",
+    "PUSH_LIMIT": "53400", "PUSH_SHARE": "53400", "PULL_LIMIT": "53400", "DISK_FULL": "53100",
+    "INTERNAL": "XX000",
+}  # fmt: skip
+
+
+class Failure(Exception):
+    """An error for the client, with PostgreSQL's code for it."""
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(message)
+        self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
+
+
+def _sqlstate(error: KsqlError) -> str:
+    """The SQLSTATE of an error: 57P03 if the server is not ready, 58000 if a system that it uses fails."""
+    if error.condition in _STATES:
+        return _STATES[error.condition]
+    if error.code // 10_000 == 4:
+        return "42000"
+    return "57P03" if error.code // 100 == 503 else "58000"
+
+
+def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
+    """An error as the fields of an ErrorResponse, with its place in the client's text."""
+    state = _sqlstate(error)
+    message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.again().message
+    fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
+    at = error.position
+    if error.condition == "SYNTAX":
+        at, fields["M"] = _place(fields["M"])
+    if at is not None and statement is not None and not statement.is_moved:
+        before = 0
+        for _ in range(at.line - 1):
+            before = statement.text.find("\n", before) + 1
+        fields["P"] = str(statement.piece.start + before + at.column)
+    return fields
+
+
+def _place(message: str) -> tuple[Position | None, str]:
+    """The place of a syntax error, and what is wrong, without the line and its caret."""
+    head, _, reason = message.partition("\n")
+    numbers = head.removeprefix("line ").split(":")[:2]
+    if not head.startswith("line ") or not all(number.isdecimal() for number in numbers):
+        return None, message
+    return Position(int(numbers[0]), int(numbers[1]), 1), reason.partition("\n")[0]

@@ -1,0 +1,147 @@
+"""What a client has prepared and opened: statements, their values, and what is left of their results."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pygwire import messages
+
+from ksql_spark.server.postgres import values
+from ksql_spark.server.postgres.copying import CopyOptions
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.names import shown_name
+from ksql_spark.server.postgres.statements import Kind, PgStatement
+from ksql_spark.server.postgres.values import PgType
+
+
+class Column(NamedTuple):
+    """A column of a result."""
+
+    name: str
+    type: PgType
+
+
+#: rows as they come, some at a time
+Batches = AsyncGenerator[Sequence[Sequence[Any]], None]
+
+
+@dataclass
+class Prepared:
+    """A prepared statement.
+
+    Args:
+        types: of its parameters, by number from 1.
+        columns: what the client was told of its result.
+    """
+
+    statement: PgStatement
+    types: list[int]
+    columns: tuple[Column, ...] | None = None
+
+
+@dataclass
+class Portal:
+    """A statement with its parameters' values, and as much of its result as was not fetched yet."""
+
+    prepared: Prepared
+    values: Sequence[Any] = ()
+    #: of the values, bytes
+    size: int = 0
+    formats: Sequence[int] = ()
+    columns: tuple[Column, ...] | None = None
+    batches: Batches | None = None
+    waiting: list[Sequence[Any]] = field(default_factory=list)
+    count: int = 0
+    #: what it is called once it is done, if its statement's tag does not say all
+    tag: str | None = None
+    #: how COPY writes the rows; None: it is no COPY
+    copying: CopyOptions | None = None
+    #: of a result that the server keeps whole, bytes
+    held: int = 0
+    is_open: bool = False
+    is_done: bool = False
+    #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
+    reading: asyncio.Task[Sequence[Sequence[Any]] | None] | None = None
+
+    def format(self, at: int) -> int:
+        """0 for text, 1 for binary."""
+        if not self.formats:
+            return 0
+        return self.formats[at] if len(self.formats) > 1 else self.formats[0]
+
+    def check_formats(self) -> None:
+        """Raise if there is another number of formats than of columns."""
+        found, wanted = len(self.formats), len(self.columns or ())
+        if found > 1 and found != wanted and self.columns is not None:
+            message = f"bind message has {found} result formats but query has {wanted} columns"
+            raise Failure("08P01", message)
+
+    def inner(self) -> Portal:
+        """A portal for the query inside its statement, with the same values."""
+        statement = self.prepared.statement
+        if statement.inner is None or statement.inner.kind not in (Kind.QUERY, Kind.CATALOG):
+            raise Failure("42601", f"{statement.tag} takes a query.")
+        return Portal(Prepared(statement.inner, self.prepared.types), self.values, self.size)
+
+    def row_description(self) -> messages.RowDescription:
+        """Describe its columns to the client."""
+        return messages.RowDescription(
+            fields=[
+                messages.FieldDescription(
+                    name=column.name,
+                    type_oid=column.type.oid,
+                    type_size=column.type.size,
+                    type_modifier=-1,
+                    format_code=self.format(at),
+                )
+                for at, column in enumerate(self.columns or ())
+            ]
+        )
+
+    async def rows(self) -> AsyncIterator[Sequence[Any]]:
+        """The rows that are left, one after another; marks it as done once there are none."""
+        while await self.has_more():
+            yield self.waiting.pop()
+
+    async def has_more(self, until: float | None = None) -> bool:
+        """Whether rows wait, or come before a time of the loop; marks it as done once there are none."""
+        assert self.batches is not None
+        while not self.waiting and not self.is_done:
+            if self.reading is None:
+                self.reading = asyncio.create_task(_next(self.batches))
+            left_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
+            await asyncio.wait((self.reading,), timeout=left_s)  # not cancelled: that would end the query
+            if not self.reading.done():
+                return False
+            reading, self.reading = self.reading, None
+            batch = reading.result()
+            self.is_done = batch is None
+            self.waiting = list(reversed(batch or ()))
+        return bool(self.waiting)
+
+    async def close(self) -> None:
+        """End what is left of the result."""
+        if self.reading is not None:
+            self.reading.cancel()
+            await asyncio.gather(self.reading, return_exceptions=True)
+        if self.batches is not None:
+            with contextlib.suppress(RuntimeError):
+                await self.batches.aclose()
+
+
+async def _next(batches: Batches) -> Sequence[Sequence[Any]] | None:
+    return await anext(batches, None)
+
+
+async def once(rows: Sequence[Sequence[Any]]) -> Batches:
+    """All rows of a result, at once."""
+    yield rows
+
+
+def column_of(name: str, schema: Any) -> Column:
+    """A column of ours as the client sees it."""
+    return Column(shown_name(name), values.type_of(schema))

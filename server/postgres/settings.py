@@ -1,0 +1,71 @@
+"""The settings of a client's session: those of PostgreSQL, and properties of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ksql_spark.config import canonical
+from ksql_spark.server.postgres.catalog import VERSION
+from ksql_spark.server.postgres.failures import Failure
+
+#: what all settings of a session may have, characters
+_MAX_CHARACTERS = 64 * 1024
+_DEFAULTS = {
+    "server_version": VERSION, "server_version_num": "160000", "server_encoding": "UTF8",
+    "client_encoding": "UTF8", "datestyle": "ISO, MDY", "timezone": "UTC", "integer_datetimes": "on",
+    "intervalstyle": "postgres", "standard_conforming_strings": "on",
+    "transaction_isolation": "read committed",
+    "transaction_read_only": "off", "default_transaction_read_only": "off", "search_path": "public",
+    "is_superuser": "off", "max_identifier_length": "63", "extra_float_digits": "1", "lc_collate": "C.UTF-8",
+}  # fmt: skip
+#: those that a client is told of when it connects, as PostgreSQL spells them
+_TOLD = (
+    "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
+    "IntervalStyle", "standard_conforming_strings", "is_superuser",
+)  # fmt: skip
+
+
+class Settings:
+    """The settings of one session.
+
+    Attributes:
+        values: PostgreSQL's, by their names in lower case.
+        properties: ours, which requests to the engine have.
+    """
+
+    def __init__(self) -> None:
+        self.values = dict(_DEFAULTS)
+        self.properties: dict[str, str] = {}
+
+    def take(self, params: Mapping[str, str]) -> None:
+        """Keep what a client connects with, also ``options=-c name=value``. Raises Failure."""
+        for name, value in re.findall(r"-c\s*([\w.]+)=((?:\\.|\S)*)", params.get("options", "")):
+            self.set(name, value.replace("\\", ""))
+        for name, value in params.items():
+            if name not in ("user", "database", "options", "replication"):
+                self.set(name, value)
+
+    def told(self) -> Iterator[tuple[str, str]]:
+        """Yield names and values that a client is told of when it connects."""
+        for name in _TOLD:
+            yield name, self.values[name.lower()]
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting, or a property of ours. Raises Failure if there are too many."""
+        held = sum(len(one) + len(is_) for one, is_ in [*self.values.items(), *self.properties.items()])
+        if len(name) + len(value) + held > _MAX_CHARACTERS:
+            raise Failure("53400", f"The settings of a connection may have {_MAX_CHARACTERS:,} characters.")
+        if canonical(name) is not None:
+            self.properties[name] = value
+        else:
+            self.values[name.lower()] = value
+
+    def reset(self, name: str) -> None:
+        """Give a setting, or ``all`` of them, its default."""
+        if name == "all":
+            self.values = dict(_DEFAULTS)
+            self.properties.clear()
+        else:
+            self.properties.pop(name, None)
+            self.set(name, _DEFAULTS.get(name, ""))

@@ -1,0 +1,78 @@
+"""Queries as trees of PostgreSQL's dialect, which only the catalog's queries and types of parameters need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.dialects import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from ksql_spark import deadline
+from ksql_spark.grammar import StatementText
+from ksql_spark.grammar.cursor import MAX_DEPTH
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.respelling import word, word_at
+
+
+class _Dialect(Postgres):  # type: ignore[misc]
+    class Parser(PostgresParser):
+        """Ends where the statement's time ends."""
+
+        def _advance(self, times: int = 1) -> None:
+            deadline.check()
+            super()._advance(times)
+
+
+def tree_of(piece: StatementText, found: Sequence[Token]) -> exp.Expr | None:
+    """A query as PostgreSQL reads it; None if it cannot be read.
+
+    Raises:
+        Failure: it is nested too deeply.
+    """
+    depth = 0
+    for token in found:
+        depth += (word(token) in ("(", "[", "CASE")) - (word(token) in (")", "]", "END"))
+        if depth > MAX_DEPTH:
+            raise Failure("54001", "The statement is nested too deeply.")
+    for is_plain in (True, False):
+        try:
+            tree = _Dialect().parse(_readable(piece, found, is_plain))
+        except SqlglotError:
+            continue
+        except RecursionError:
+            raise Failure("54001", "The statement is nested too deeply.") from None
+        return tree[0] if len(tree) == 1 else None
+    return None
+
+
+def _readable(piece: StatementText, tokens: Sequence[Token], is_plain: bool) -> str:
+    """A text for sqlglot: parameters by name, since it takes ``$1`` for the beginning of a quoted text.
+
+    Args:
+        is_plain: whether what it cannot read stays: aliases such as SELECT, arrays of types of the catalog.
+    """
+    parts, end = [], tokens[0].start
+    skipped = -1
+    for at, token in enumerate(tokens):
+        if at <= skipped:
+            end = token.end + 1
+            continue
+        text = piece.whole[token.start : token.end + 1]
+        if token.token_type == TokenType.PLACEHOLDER:
+            text = f":p{int(token.text)}"
+        elif not is_plain and word(token) in ("SELECT", "INSERT", "UPDATE", "DELETE", "TABLE"):
+            following = word(tokens[at + 1]) if at + 1 < len(tokens) else ")"
+            if at and word(tokens[at - 1]) == "AS" and following in (",", ")", "FROM"):
+                text = f'"{text}"'
+        elif not is_plain and at and word(tokens[at - 1]) == "::":
+            name = at + 2 if word_at(tokens, at + 1) == "." else at
+            is_array = word_at(tokens, name + 1) == "[" and word_at(tokens, name + 2) == "]"
+            type_ = tokens[name].text.lower() if name < len(tokens) else ""
+            if is_array and (type_.startswith("reg") or type_ in ("oid", "name")):
+                text, skipped = "text[]", name + 2
+        parts += [piece.whole[end : token.start], text]
+        end = token.end + 1
+    return "".join(parts)
