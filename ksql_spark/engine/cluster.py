@@ -62,9 +62,12 @@ class Cluster:
         self._told: Mapping[str, Any] = {}
         self._closing = threading.Event()
         if services.placement is not None and self.has_lags:
-            services.placement.says = lambda: self._told
             every_s = int(services.config["ksql.lag.reporting.send.interval.ms"]) / 1000
             threading.Thread(target=self._watch_lags, args=(every_s,), name="lags", daemon=True).start()
+
+    def lags(self) -> Mapping[str, object]:
+        """Return what this server reports to others, at once."""
+        return self._told
 
     @property
     def has_heartbeats(self) -> bool:

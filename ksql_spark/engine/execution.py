@@ -33,12 +33,14 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.runtime.command_log import Command, encode
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, handle
 from ksql_spark.statements.administration import cluster_end
+from ksql_spark.statements.base.context import ExplainFreshness, not_ready
 from ksql_spark.statements.base.listing import command_status
 
 log = logging.getLogger(__name__)
@@ -57,10 +59,14 @@ class StatementExecutor:
     Args:
         services: the engine's parts.
         runner: executes logged commands.
+        freshness: see StatementContext.
     """
 
-    def __init__(self, services: Services, runner: CommandRunner) -> None:
+    def __init__(
+        self, services: Services, runner: CommandRunner, freshness: ExplainFreshness = not_ready
+    ) -> None:
         self._services = services
+        self._freshness = freshness
         self._runner = runner
         #: held by the request whose statements are executed; taken before the lock of ``services``
         self._writing = threading.Lock()
@@ -89,7 +95,7 @@ class StatementExecutor:
             wait_for_command(request, services)
             self._catch_up()
             with services.lock:
-                context = context_of(request, services)
+                context = self._context(request)
             with planning(request, services):
                 return len(self._checked(parsed(request, context), context, []))
 
@@ -171,7 +177,7 @@ class StatementExecutor:
         services = self._services
         wait_for_command(request, services)
         entities: list[Entity] = []
-        context = context_of(request, services, services.published)
+        context = self._context(request, services.published)
         with planning(request, services):
             statements = parsed(request, context)
         for statement in statements:  # before any of them is bound, and once more when it runs
@@ -184,7 +190,7 @@ class StatementExecutor:
             self._inserted(checked, entities)
             return entities
         self._catch_up()
-        rest = self._run(request, statements, lambda: context_of(request, services), entities)
+        rest = self._run(request, statements, lambda: self._context(request), entities)
         overtaken = 0
         while rest:
             waiting, *left = rest
@@ -203,11 +209,15 @@ class StatementExecutor:
 
             def after(waited: _Checked = waiting) -> StatementContext:
                 # validate the remaining statements again: other requests may have changed something
-                fresh = context_of(request, services)
+                fresh = self._context(request)
                 return replace(fresh, properties=dict(waited.properties), variables=dict(waited.variables))
 
             rest = self._run(request, [checked.statement for checked in left], after, entities)
         return entities
+
+    def _context(self, request: Request, metastore: MetaStore | None = None) -> StatementContext:
+        """As context_of()."""
+        return context_of(request, self._services, metastore, self._freshness)
 
     def _catch_up(self) -> None:
         """Execute what other servers have written so far, if there may be others.

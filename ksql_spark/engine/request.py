@@ -19,6 +19,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
 from ksql_spark.statements import Services, StatementContext
+from ksql_spark.statements.base.context import ExplainFreshness, not_ready
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,17 @@ def filled_in(request: Request) -> Request:
         raise KsqlError("BAD_REQUEST", reason=str(error)) from None
 
 
-def context_of(request: Request, services: Services, metastore: MetaStore | None = None) -> StatementContext:
+def context_of(
+    request: Request,
+    services: Services,
+    metastore: MetaStore | None = None,
+    freshness: ExplainFreshness = not_ready,
+) -> StatementContext:
     """A sandbox with the properties and variables of ``request``.
 
     Args:
         metastore: copied into the sandbox; None: the server's, whose lock the caller holds.
+        freshness: see StatementContext.
 
     Raises:
         KsqlError: PROPERTY_UNKNOWN, PROPERTY_FIXED, PROPERTY_INVALID.
@@ -92,6 +99,7 @@ def context_of(request: Request, services: Services, metastore: MetaStore | None
         known=request.known,
         rights=request.rights,
         user=request.user,
+        freshness=freshness,
     )
 
 

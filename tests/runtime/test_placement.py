@@ -220,6 +220,7 @@ def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pyt
         name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict)
         for name in ("a", "b")
     }
+    figures: dict[str, dict[str, Any]] = {name: {query: [name] for query in queries} for name in placed}
 
     def known(self: Placement) -> dict[int, Note]:
         texts = {slot: json.loads(text) for slot, text in enumerate(notes(servers)) if text}
@@ -230,13 +231,12 @@ def test_servers_tell_each_other_of_their_queries(servers: str, monkeypatch: pyt
         for name, one in placed.items():
             for query in queries:
                 one.slots.add(query)
-            one.says_of_queries = lambda name=name: {query: [name] for query in queries}
-            one.join(Runner(name, running, queries))
+            one.join(Runner(name, running, queries), dict, lambda name=name: figures[name])
         until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         for name, other in (("a", "b"), ("b", "a")):
             expected = {query: [other] for query in running.of(other)}
             until(lambda: placed[name].figures_of_others() == expected)  # noqa: B023
-        placed["b"].says_of_queries = lambda: dict.fromkeys(queries, "x" * 5000)
+        figures["b"] = dict.fromkeys(queries, "x" * 5000)
         until(lambda: placed["a"].figures_of_others() == {})
         assert running.of("b") and running.twice == []
     finally:
@@ -249,14 +249,21 @@ def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
     running, queries = Running(), [f"q{n}" for n in range(4)]
     executed = {"a": 0, "b": 0}
     placed = {
-        name: Placement(KafkaAdmin(servers), "x_", f"{name}:8088", name, no_session, dict)
+        name: Placement(
+            KafkaAdmin(servers),
+            "x_",
+            f"{name}:8088",
+            name,
+            no_session,
+            dict,
+            executed=lambda name=name: executed[name],
+        )
         for name in executed
     }
     try:
         for name, one in placed.items():
             for query in queries:
                 one.slots.add(query)
-            one.executed = lambda name=name: executed[name]
             one.join(Runner(name, running, queries))
         until(lambda: len(running.of("a")) == len(running.of("b")) == 2)
         at_b = running.of("b")
@@ -269,7 +276,7 @@ def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
         placed["b"].take_soon()
         placed["b"]._pool.submit(lambda: None).result(TIMEOUT_S)  # after it
         assert running.of("b") <= at_b
-        placed["b"].executed = lambda: 1
+        executed["b"] = 1
         until(lambda: running.of("b") == set(queries))
         assert running.twice == []
     finally:
@@ -279,7 +286,10 @@ def test_a_server_that_is_behind_takes_nothing(servers: str) -> None:
 
 def test_a_query_that_has_gone_and_come_back_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if that happens between two looks, and its server was behind when it came."""
-    one = Placement(KafkaAdmin("localhost:1"), "x_", "a:8088", "a", no_session, dict)
+    executed = [0]
+    one = Placement(
+        KafkaAdmin("localhost:1"), "x_", "a:8088", "a", no_session, dict, executed=lambda: executed[0]
+    )
     one.slots.add("q")
     slot = one.slots.of("q")
     assert slot is not None
@@ -294,7 +304,7 @@ def test_a_query_that_has_gone_and_come_back_is_started(monkeypatch: pytest.Monk
     one.gained(frozenset([slot]))
     one._where.read(slot, {}, 1)
     one.take_soon()
-    one.executed = lambda: 1
+    executed[0] = 1
     for _ in range(2):
         one._see({}, 1)
     assert taken == ["q", "q"]

@@ -47,7 +47,7 @@ from ksql_spark.lake.sinks import Sinks
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.runtime.cluster.state_owner import StateOwner, claim
-from ksql_spark.runtime.command_log import CommandLog
+from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
@@ -166,7 +166,6 @@ class Bootstrap:
             functions.load(services.functions, services.metastore, lifecycle.report)
         runner = CommandRunner(services, self._data_dir)
         lifecycle.on_stop(runner.close)
-        statements = StatementExecutor(services, runner)
         queries = QueryService(services)
         _remove_transient_queries(services, scratch)
         runner.replay(lifecycle.report)
@@ -191,10 +190,8 @@ class Bootstrap:
                 q.id: (q.state, len(q.spark)) for q in services.queries.all() if not q.is_transient
             },
         )
-        if placement is not None:
-            placement.says_of_queries = lambda: history.says
         graphs = Graphs(services, history)
-        services.freshness = graphs.freshness
+        statements = StatementExecutor(services, runner, graphs.freshness)
         parts = Parts(services, runner, statements, queries, health, cluster, measures, graphs)
         before = runner.carried_out + queries.started
         if serves_first:
@@ -218,7 +215,7 @@ class Bootstrap:
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(services.queries)
+            services.placement.join(services.queries, cluster.lags, lambda: history.says)
         if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:
@@ -252,10 +249,20 @@ class Bootstrap:
             claim(state, StateOwner(cluster_id, service_id))
         producer = RecordProducer(servers, config.kafka_client_settings())
         lifecycle.on_stop(producer.close)
-        placement = create_placement(config, self._data_dir, admin, lambda: spark.running_session, lifecycle)
+        commands = CarriedOut()
+        placement = create_placement(
+            config,
+            self._data_dir,
+            admin,
+            lambda: spark.running_session,
+            lambda: commands.last + 1,
+            lifecycle,
+        )
         confirm = lease.confirm if lease is not None else lambda: None
         command_log = CommandLog(admin, producer, service_id, confirm)
-        views = create_views(current, self._data_dir, admin, producer, lifecycle)
+        registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
+        registry = registry_of_spark.create(lifecycle)
+        views = create_views(current, self._data_dir, admin, producer, registry, lifecycle)
         processing_log = create_processing_log(config, admin, lifecycle)
         is_ours = self._given_spark is None
         queries = create_queries(
@@ -272,7 +279,6 @@ class Bootstrap:
             kill_spark=spark.kill if is_ours else None,
         )
         sinks = create_sinks(current, catalog, admin, access, processing_log, placement, lifecycle)
-        registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
 
         def started() -> None:
             registry_of_spark.configure_jvm()
@@ -296,7 +302,6 @@ class Bootstrap:
             sinks.start()
             origins.start()
 
-        registry = views.registry = registry_of_spark.create(lifecycle)
         origins = create_origins(current, catalog, admin, access, registry, placement, lifecycle)
         services = Services(
             catalog=catalog,
@@ -319,13 +324,12 @@ class Bootstrap:
                 listeners=self._listeners,
             ),
             functions=python_functions,
+            commands=commands,
             lock=self._lock,
             placement=placement,
             sink_status=sinks.status,
             origin_status=origins.status,
         )
-        if placement is not None:
-            placement.executed = lambda: services.commands.last + 1
         return services, sinks, open_spark
 
     def _python_functions(self) -> PythonFunctions:

@@ -111,9 +111,13 @@ def create_placement(
     data_dir: Path,
     admin: KafkaAdmin,
     session: Callable[[], Session],
+    executed: Callable[[], int],
     lifecycle: Lifecycle,
 ) -> Placement | None:
-    """Create the placement of queries on servers that share them; None if they do not."""
+    """Create the placement of queries on servers that share them; None if they do not.
+
+    ``executed``: see Placement.
+    """
     if not config["ksql.cluster.enabled"]:
         return None
     settings = {**config.client_settings("consumer"), "bootstrap.servers": admin.servers}
@@ -125,6 +129,7 @@ def create_placement(
         session,
         lambda: settings,
         int(config["ksql.cluster.balance.interval.ms"]) / 1000,
+        executed,
     )
     if placement.was_here():
         lifecycle.report("this server was gone only briefly, so it keeps its share of the queries")

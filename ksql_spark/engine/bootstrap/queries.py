@@ -18,6 +18,7 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
+from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark.processing_log import ProcessingLog
 from ksql_spark.storage import Folder
 
@@ -25,7 +26,12 @@ log = logging.getLogger(__name__)
 
 
 def create_views(
-    config: CurrentConfig, data_dir: Path, admin: KafkaAdmin, producer: RecordProducer, lifecycle: Lifecycle
+    config: CurrentConfig,
+    data_dir: Path,
+    admin: KafkaAdmin,
+    producer: RecordProducer,
+    registry: SchemaRegistry | None,
+    lifecycle: Lifecycle,
 ) -> Views:
     """The views of tables; ``producer`` knows what this server has written itself."""
     views = Views(
@@ -34,6 +40,7 @@ def create_views(
         lambda: int(config()["ksql.pull.views.max.bytes"]),
         lambda: config()["ksql.pull.views"] == "eager",
         lambda topic: producer.written.get(topic, {}),
+        registry,
     )
     lifecycle.on_stop(views.close)
     return views

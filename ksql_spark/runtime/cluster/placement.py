@@ -110,6 +110,13 @@ class Runner(Protocol):
         """Id -> the number of records that a local query has read and written so far."""
 
 
+Report = Callable[[], Mapping[str, Any]]
+
+
+def _nothing() -> Mapping[str, Any]:
+    return {}
+
+
 class Placement:
     """The placement of queries on servers.
 
@@ -122,6 +129,7 @@ class Placement:
         jvm_settings: of Kafka clients on the JVM.
         balance_every_s: how long this server's set of queries must be unchanged before it moves a query away;
             0 disables moves.
+        executed: returns how many commands of the log this server has executed.
     """
 
     def __init__(
@@ -133,6 +141,7 @@ class Placement:
         session: Callable[[], SparkSession],
         jvm_settings: Callable[[], Mapping[str, str]],
         balance_every_s: float = 0.0,
+        executed: Callable[[], int] = lambda: 0,
     ) -> None:
         self._admin = admin
         self._balance_every_s = balance_every_s
@@ -144,12 +153,8 @@ class Placement:
         log_topic = command_topic(service_id)
         self._membership = Membership(admin, self._group, self._topic, log_topic, host, server, self, SLOTS)
         self._runner: Runner | None = None
-        #: how many commands of the log this server has executed
-        self.executed: Callable[[], int] = lambda: 0
-        #: returns what this server reports to others, as JSON, at once
-        self.says: Callable[[], Mapping[str, Any]] = dict
-        #: the same of single queries, by id
-        self.says_of_queries: Callable[[], Mapping[str, Any]] = dict
+        self._executed = executed
+        self._report = self._report_of_queries = _nothing
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="placement")
         self._where = Whereabouts()
         self._costs = Costs()
@@ -175,8 +180,15 @@ class Placement:
         """Become one of the servers before queries can start, so that this server keeps its slots."""
         self._membership.join()
 
-    def join(self, runner: Runner) -> None:
-        """Become one of the servers, unless it already is; ``runner`` learns which queries it has."""
+    def join(self, runner: Runner, report: Report = _nothing, report_of_queries: Report = _nothing) -> None:
+        """Become one of the servers, unless it already is.
+
+        Args:
+            runner: learns which queries this server has.
+            report: returns what this server reports to others, as JSON, at once.
+            report_of_queries: the same of single queries, by id.
+        """
+        self._report, self._report_of_queries = report, report_of_queries
         self._runner = runner
         self._membership.join()
         self.take_soon()
@@ -221,7 +233,7 @@ class Placement:
             and slot is not None
             and self._membership.owns(slot)
             and self._where.knows(slot)
-            and self.executed() >= self._where.commands_before(place, slot)
+            and self._executed() >= self._where.commands_before(place, slot)
             and not self._where.is_leaving(place)
             and place != self._moving
         )
@@ -371,8 +383,8 @@ class Placement:
         note["states"] = self._runner.not_running(lambda query_id: self._slot(query_id) == slot)
         if self._membership.is_first(slot):
             note["cost"] = self._costs.total
-            note["server"] = self.says()
-        figures = {query: of for query, of in self.says_of_queries().items() if self._slot(query) == slot}
+            note["server"] = self._report()
+        figures = {query: of for query, of in self._report_of_queries().items() if self._slot(query) == slot}
         if figures:
             note["figures"] = figures
         for name in ("figures", "server", "states"):

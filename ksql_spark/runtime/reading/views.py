@@ -34,6 +34,7 @@ class Views:
         most_bytes: returns the maximum size of all files together (ksql.pull.views.max.bytes).
         is_eager: returns whether tables get their views when they are created (ksql.pull.views).
         written: returns what this server has written to a topic: partition -> the offset after it.
+        registry: has the schemas of envelopes.
     """
 
     def __init__(
@@ -43,14 +44,14 @@ class Views:
         most_bytes: Callable[[], int] = lambda: 2**63,
         is_eager: Callable[[], bool] = lambda: False,
         written: Callable[[str], Ends] = lambda topic: {},
+        registry: SchemaRegistry | None = None,
     ) -> None:
         self._admin = admin
         self._end_offsets = EndOffsets(admin.servers, admin.settings)
         self._ends = SharedRequests(self._end_offsets.of)
         self._freshness = Freshness(self._ends.ask, written)
         self.folder = folder
-        #: has the schemas of envelopes
-        self.registry: SchemaRegistry | None = None
+        self._registry = registry
         self._most_bytes = most_bytes
         self._is_eager = is_eager
         #: whether the command log has been replayed: until then, files may belong to tables that are yet to
@@ -127,7 +128,7 @@ class Views:
             if existing is not None:
                 # after a broker error its rows are still right: the file has its position
                 existing.close(keeps_file=True)
-            view = View(self._admin, source, self._path(source.name), self._check_size, self.registry)
+            view = View(self._admin, source, self._path(source.name), self._check_size, self._registry)
             self._views[source.name] = view
             return view
 

@@ -75,7 +75,7 @@ def explain_freshness(statement: ExplainFreshness, context: StatementContext) ->
     return Immediate(
         lambda: FreshnessEntity(
             statement_text=statement.source_text,
-            freshness=context.services.freshness(source, context.rights),
+            freshness=context.freshness(source, context.rights),
         )
     )
 

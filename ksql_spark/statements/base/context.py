@@ -72,7 +72,16 @@ class ThisServer:
     listeners: Callable[[], Sequence[tuple[str, str]]] = tuple
 
 
-def _not_ready(source: DataSource, rights: Rights) -> Freshness:
+#: explains where the delay of a stream or table comes from, as far as a client may see it
+ExplainFreshness = Callable[[DataSource, Rights], Freshness]
+
+
+def not_ready(source: DataSource, rights: Rights) -> Freshness:
+    """Explain nothing: the server is starting.
+
+    Raises:
+        KsqlError: NOT_READY.
+    """
     raise KsqlError("NOT_READY")
 
 
@@ -94,7 +103,6 @@ class Services:
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.
         origin_status: how a table follows its origin, by name.
-        freshness: where the delay of a stream or table comes from, as far as a client may see it.
     """
 
     catalog: Catalog
@@ -116,7 +124,6 @@ class Services:
     placement: Placement | None = None
     sink_status: Callable[[str], SinkStatus] = lambda name: SinkStatus()
     origin_status: Callable[[str], OriginStatus] = lambda name: OriginStatus()
-    freshness: Callable[[DataSource, Rights], Freshness] = _not_ready
 
     @property
     def metastore(self) -> MetaStore:
@@ -203,6 +210,7 @@ class StatementContext:
         known: receives the offsets of records that the statement writes.
         rights: those of the client.
         user: the client's name, if users log in.
+        freshness: see ExplainFreshness.
     """
 
     services: Services
@@ -220,6 +228,7 @@ class StatementContext:
     known: Known = field(default_factory=Known)
     rights: Rights = ALL_RIGHTS
     user: str | None = None
+    freshness: ExplainFreshness = not_ready
 
     def __post_init__(self) -> None:
         self.follows = self.services.commands.token

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
@@ -90,7 +91,8 @@ def test_nothing_writes_it() -> None:
 
 def test_the_statement(world: World) -> None:
     world.run("CREATE STREAM c AS SELECT * FROM s;")
-    world.services.freshness = Graphs(world.services, History(lambda: [])).freshness
+    graphs = Graphs(world.services, History(lambda: []))
+    world.statements = StatementExecutor(world.services, world.runner, graphs.freshness)
     found = world.one("EXPLAIN FRESHNESS c;")
     assert found["@type"] == "freshness"
     (stage,) = found["freshness"]["stages"]
