@@ -241,8 +241,8 @@ def look_ups(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             in_turn(title, options.rounds, ("/s", "ms, p99", "µs of CPU"), sides)
 
 
-def _table(folder: Path, brokers: str, topic: str, **more: str) -> ReadsProcess:
-    return ReadsProcess(folder, brokers=brokers, topic=topic, key=KEY, value=VALUE, head=HEAD, **more)
+def _table(place: Path, brokers: str, topic: str, **more: str) -> ReadsProcess:
+    return ReadsProcess(place, brokers=brokers, topic=topic, key=KEY, value=VALUE, head=HEAD, **more)
 
 
 # ---- push queries --------------------------------------------------------------------------------------
