@@ -3,7 +3,7 @@
     python bench/jvm_reads/compare.py [--rounds 5] [--seconds 5] [--rows 100000 1000000]
         [--only look-ups,push,memory,start]
 
-One broker, one table topic and one stream topic in JSON for all sides, which take turns in each round:
+One broker and the same rows in JSON for all sides, which take turns in each round:
 
 * *product*: its server, with its view in SQLite and its Python decoders;
 * *product by JVM*: the same server; only the view and its decoder are those of java/Reads.java, a process
@@ -62,6 +62,8 @@ CONNECTIONS = (8, 32)
 CLIENTS = (1, 100)
 #: records of a burst; a subscription of the product lets 10,000 wait
 BURST, BURSTS = 8_000, 6
+#: bursts before the first one that counts: until then, the JVM compiles
+WARM = 40
 KEY, VALUE = "K INT", "N BIGINT, V STRING"
 HEAD = '"columnNames":["K","N","V"],"columnTypes":["INTEGER","BIGINT","STRING"]}\n'
 SQL_COLUMNS = f"{KEY} {{}}, {VALUE}"
@@ -241,8 +243,8 @@ def look_ups(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             in_turn(title, options.rounds, ("/s", "ms, p99", "µs of CPU"), sides)
 
 
-def _table(folder: Path, brokers: str, topic: str, **more: str) -> ReadsProcess:
-    return ReadsProcess(folder, brokers=brokers, topic=topic, key=KEY, value=VALUE, head=HEAD, **more)
+def _table(place: Path, brokers: str, topic: str, **more: str) -> ReadsProcess:
+    return ReadsProcess(place, brokers=brokers, topic=topic, key=KEY, value=VALUE, head=HEAD, **more)
 
 
 # ---- push queries --------------------------------------------------------------------------------------
@@ -281,25 +283,30 @@ class Clients:
 
 def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
     """Rows that clients of one push query get in a second."""
-    make_topic(brokers, "s")
+    for topic in ("s", "j"):
+        make_topic(brokers, topic)
     producer = connected(brokers)
     text = f"SELECT * FROM s WHERE N >= {BURST // 2} EMIT CHANGES;"
-    with Server(folder / "push", brokers) as server:
+    feed = {"key": KEY, "value": VALUE, "filter": f"N >= {BURST // 2}L"}
+    with (
+        Server(folder / "push", brokers) as server,
+        ReadsProcess(folder, brokers=brokers, topic="j", **feed) as reads,
+        passed_on("feed", reads) as (bare, bare_pid),
+    ):
         server.until("complete: ")
         columns = SQL_COLUMNS.format("KEY")
         execute(server.url, f"CREATE STREAM s ({columns}) WITH (kafka_topic='s', format='JSON');")
 
-        def rate(url: str, number: int, ready: Callable[[], object], *pids: int) -> Sequence[float]:
+        def rate(url: str, topic: str, pids: Sequence[int], number: int, bursts: int) -> Sequence[float]:
             clients = Clients(url, text, number)
-            ready()
             times = []
             spent = 0.0
-            for burst in range(BURSTS + 2):
-                sending = threading.Thread(target=produce, args=(producer, "s", BURST))
+            for burst in range(bursts + 2):
+                sending = threading.Thread(target=produce, args=(producer, topic, BURST))
                 began = time.perf_counter()
                 sending.start()
                 clients.read(BURST // 2 * number)
-                if burst > 1:  # the first ones warm up
+                if burst > 1:
                     times.append(time.perf_counter() - began)
                 else:
                     spent = cpu_s(pids)
@@ -307,21 +314,17 @@ def push(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             spent = cpu_s(pids) - spent
             clients.close()
             rows = BURST // 2 * number
-            return rows / statistics.median(times), spent / (rows * BURSTS) * 1e6
+            return rows / statistics.median(times), spent / (rows * bursts) * 1e6
 
-        def by_jvm(number: int) -> Sequence[float]:
-            feed = {"key": KEY, "value": VALUE, "filter": f"N >= {BURST // 2}L"}
-            with (
-                ReadsProcess(folder, brokers=brokers, topic="s", **feed) as reads,
-                passed_on("feed", reads) as (url, pid),
-            ):
-                return rate(url, number, reads.ready, pid, reads.process.pid)
-
+        places = {
+            "product": (server.url, "s", [server.process.pid]),
+            "pass on": (bare, "j", [bare_pid, reads.process.pid]),
+        }
         for number in CLIENTS:
-            sides = {
-                "product": partial(rate, server.url, number, lambda: None, server.process.pid),
-                "pass on": partial(by_jvm, number),
-            }
+            sides = {}
+            for side, place in places.items():
+                rate(*place, number, WARM)
+                sides[side] = partial(rate, *place, number, BURSTS)
             in_turn(f"push rows, {number} clients", options.rounds, ("/s", "µs of CPU"), sides)
 
 

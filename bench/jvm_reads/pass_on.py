@@ -43,6 +43,10 @@ def feeds(socket: str) -> Any:
             for client in clients:
                 client.put_nowait(rows)
 
+    async def forward(rows: asyncio.Queue[bytes], send: Any) -> None:
+        while True:
+            await send({"type": "http.response.body", "body": await rows.get(), "more_body": True})
+
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if not reading:
             reading.add(asyncio.create_task(read()))
@@ -50,8 +54,11 @@ def feeds(socket: str) -> Any:
         clients.add(own)
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         await send({"type": "http.response.body", "body": b"{}\n", "more_body": True})
-        while True:
-            await send({"type": "http.response.body", "body": await own.get(), "more_body": True})
+        sending = asyncio.create_task(forward(own, send))
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        clients.discard(own)
+        sending.cancel()
 
     return app
 

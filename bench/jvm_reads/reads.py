@@ -23,13 +23,13 @@ class ReadsProcess:
     """A JVM that serves look-ups of a table, or feeds rows of a stream.
 
     Args:
-        folder: for its socket and its input.
+        place: the folder for its socket and its input.
         heap: the most heap, as Java's -Xmx.
         members: of the input, see Reads.java.
     """
 
-    def __init__(self, folder: Path, heap: str = "2g", **members: Any) -> None:
-        self.socket = folder / f"reads-{time.monotonic_ns()}.sock"
+    def __init__(self, place: Path, heap: str = "2g", **members: Any) -> None:
+        self.socket = place / f"reads-{time.monotonic_ns()}.sock"
         file = self.socket.with_suffix(".json")
         file.write_text(json.dumps({"socket": str(self.socket), **members}), encoding="utf-8")
         needed = [artifacts.own_classes(), *artifacts.jars("spark")]

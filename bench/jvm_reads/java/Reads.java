@@ -299,7 +299,7 @@ public final class Reads {
         new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
       consumer.assign(List.of(topic));
       long end = consumer.endOffsets(List.of(topic)).get(topic);
-      consumer.seek(topic, from < 0 ? end : from);
+      consumer.seek(topic, from);
       boolean isReady = false;
       while (true) {
         if (!isReady && consumer.position(topic) >= end) {
@@ -329,7 +329,7 @@ public final class Reads {
       SocketChannel channel = server.accept();
       follow(
           input,
-          -1,
+          0,
           records -> {
             try {
               reads.feed(channel, records, filter);
