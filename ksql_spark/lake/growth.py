@@ -137,9 +137,8 @@ def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
         return [partial(_one_file, origin, name) for name in names]
     if not names:
         return ()
-    filesystem = pa.fs.FileSystem.from_uri(origin.path)[0] if "://" in origin.path else None
     files = reading.parquet_files if origin.format == PARQUET else reading.csv_files
-    found, whole = files(names, filesystem)
+    found, whole = files(origin.path, names)
     # earlier and later batches may have the columns that this one lacks
     return [
         partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin, may_lack=True))
