@@ -139,7 +139,7 @@ def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
     if not names:
         return ()
     files = reading.parquet_files if origin.format == PARQUET else reading.csv_files
-    found, whole = files(arrow_files(origin.path)[0], names)
+    found, whole = files(origin.path, names)
     # earlier and later batches may have the columns that this one lacks
     return [
         partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin, may_lack=True))

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -94,7 +96,7 @@ def _failed(origin: Origin, error: Exception) -> KsqlError:
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = parquet_files(*arrow_files(origin.path))
+    found, whole = parquet_files(origin.path)
     parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
     return pa.concat_tables(parts, promote_options="permissive")
 
@@ -124,13 +126,38 @@ def fragment_rows(
     return table.rename_columns(list(names))
 
 
-def parquet_files(filesystem: pa.fs.FileSystem, path: str | Sequence[str]) -> tuple[ds.Dataset, pa.Schema]:
-    """Return a folder or files of Parquet, and all columns that some of them have."""
-    found = ds.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
-    schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
+def parquet_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset, pa.Schema]:
+    """Return the files of Parquet below a path or URL, and all columns that some of them have.
+
+    A folder such as ``region=01`` gives its files the column ``region``: a text, unless other files have that
+    column themselves.
+
+    Args:
+        path: a folder, or a file.
+        names: those of the files there that are wanted; None: all.
+    """
+    filesystem, base = arrow_files(path)
+    files = partial(
+        ds.dataset, base if names is None else list(names), format="parquet", filesystem=filesystem
+    )
+    fragments = list(files().get_fragments())
+    schemas = [fragment.physical_schema for fragment in fragments]
     plain = [pa.schema([(field.name, _without_dictionary(field.type)) for field in each]) for each in schemas]
     whole = pa.unify_schemas(plain, promote_options="permissive")
-    return ds.dataset(path, format="parquet", partitioning="hive", schema=whole, filesystem=filesystem), whole
+    root = "" if [fragment.path for fragment in fragments] == [base] else base
+    folders = pa.schema(
+        whole.field(name) if name in whole.names else pa.field(name, pa.string())
+        for name in _folder_columns(fragment.path.removeprefix(root) for fragment in fragments)
+    )
+    whole = pa.unify_schemas([whole, folders])
+    hive = ds.partitioning(folders, flavor="hive")
+    return files(schema=whole, partitioning=hive, partition_base_dir=root), whole
+
+
+def _folder_columns(names: Iterable[str]) -> list[str]:
+    """The columns in the names of files' folders, each once."""
+    parts = (part.partition("=") for name in names for part in name.split("/")[:-1])
+    return list(dict.fromkeys(unquote(column) for column, mark, _ in parts if mark))
 
 
 def _without_dictionary(type_: pa.DataType) -> pa.DataType:
@@ -139,14 +166,23 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = csv_files(*arrow_files(origin.path))
+    found, whole = csv_files(origin.path)
     parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
     return pa.concat_tables(parts)
 
 
-def csv_files(filesystem: pa.fs.FileSystem, path: str | Sequence[str]) -> tuple[ds.Dataset, pa.Schema]:
-    """Return a folder or files of CSV, and all columns that some of them have, as texts."""
-    files = list(ds.dataset(path, format="csv", filesystem=filesystem).get_fragments())
+def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset, pa.Schema]:
+    """Return the files of CSV below a path or URL, and all columns that some of them have, as texts.
+
+    Args:
+        path: a folder, or a file.
+        names: those of the files there that are wanted; None: all.
+    """
+    filesystem, base = arrow_files(path)
+    wanted = base if names is None else list(names)
+    parsing = pa.csv.ParseOptions(newlines_in_values=True)  # else only files of one block may have such
+    plain = ds.CsvFileFormat(parse_options=parsing)
+    files = list(ds.dataset(wanted, format=plain, filesystem=filesystem).get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
     )
@@ -156,8 +192,8 @@ def csv_files(filesystem: pa.fs.FileSystem, path: str | Sequence[str]) -> tuple[
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    format_ = ds.CsvFileFormat(convert_options=options)
-    return ds.dataset(path, format=format_, schema=whole, filesystem=filesystem), whole
+    format_ = ds.CsvFileFormat(parse_options=parsing, convert_options=options)
+    return ds.dataset(wanted, format=format_, schema=whole, filesystem=filesystem), whole
 
 
 def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:

@@ -103,6 +103,8 @@ class DataSource:
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
         archive: the folder with the records that its topic has no more.
+        dropped: columns that only rows of earlier versions have, which are still in its topic.
+        past_from_ms: the time of the statement that moved a table to its topic, which has no earlier past.
     """
 
     name: str
@@ -124,6 +126,8 @@ class DataSource:
     lateness_ms: int | None = None
     history_ms: int | None = None
     archive: str | None = None
+    dropped: tuple[Column, ...] = ()
+    past_from_ms: int | None = None
 
     @property
     def envelope(self) -> str | None:

@@ -118,3 +118,26 @@ def test_types_widen(tmp_path: Path, type_: SqlType, arrays: list[pa.Array], wan
                 found += [] if is_one_batch else folder.rows([Column("V", type_)])
             found += folder.rows([Column("V", type_)])
             assert found == [{"V": wanted}] * 2, [array.type for array in pair]
+
+
+@pytest.mark.parametrize("values", [["01"], ["01", "02"], ["1", "EU"], [None], [None, "EU"], [""], ["a=b/c"]])
+@pytest.mark.parametrize("is_one_batch", [True, False])
+def test_names_of_folders_are_texts(tmp_path: Path, values: list[str | None], is_one_batch: bool) -> None:
+    """Whatever the other folders are called, in a folder that may itself look like one."""
+    path = tmp_path / "city=Rome"
+    path.mkdir()
+    folder, found = Folder(path, "parquet"), list[Mapping[str, Any]]()
+    for n, value in enumerate(values):
+        rows = pa.table({"n": [n], "region": pa.array([value], pa.string())})
+        pq.write_to_dataset(rows, str(path), partition_cols=["region"])
+        if not is_one_batch or n == len(values) - 1:
+            found += folder.rows([Column("N", BIGINT), Column("REGION", STRING), Column("CITY", STRING)])
+    wanted = [{"N": n, "REGION": value, "CITY": None} for n, value in enumerate(values)]
+    assert sorted(found, key=lambda row: row["N"]) == wanted
+
+
+def test_names_of_folders_become_their_columns_types(tmp_path: Path) -> None:
+    (tmp_path / "n=007" / "v=1.50").mkdir(parents=True)
+    pq.write_table(pa.table({"other": [1]}), tmp_path / "n=007" / "v=1.50" / "a.parquet")
+    columns = [Column("N", BIGINT), Column("V", Decimal(4, 2))]
+    assert Folder(tmp_path, "parquet").rows(columns) == [{"N": 7, "V": D("1.50")}]

@@ -19,6 +19,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.lake import reading
 from ksql_spark.lake.tables import TableSpec, open_table
 from ksql_spark.metastore.origins import Origin
+from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column, Role
 from ksql_spark.types import (
     BIGINT,
@@ -87,6 +88,14 @@ def test_csv(tmp_path: Path) -> None:
     )
     assert read(tmp_path, "csv") == [ROW, NULLS, NULLS | {"ID": 3, "NAME": ""}]
     assert read(tmp_path / "b.csv", "csv", FLAT[:1]) == [{"ID": 2}, {"ID": 3}]
+
+
+def test_values_of_several_lines_in_a_long_csv(tmp_path: Path) -> None:
+    texts = ["\n".join("x" * (n % 7) for _ in range(n % 5 + 1)) for n in range(200_000)]
+    lines = (f'{n},"{text}"\n' for n, text in enumerate(texts))
+    (tmp_path / "a.csv").write_text("n,text\n" + "".join(lines))
+    found = reading.read(Origin(str(tmp_path), "csv"), [Column("N", BIGINT), Column("TEXT", STRING)])
+    assert found["TEXT"].to_pylist() == texts and found["N"].to_pylist() == list(range(200_000))
 
 
 def test_times_of_text_have_a_zone_or_are_utc(tmp_path: Path) -> None:
@@ -159,6 +168,16 @@ def test_fields_in_maps(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": pa.array([1, 2, 3], pa.int32()), "m": values}), tmp_path / "a.parquet")
     found = [row["M"] for row in read(tmp_path, "parquet", (FLAT[0], MAPPED))]
     assert found == [[("k", {"A": 1})], None, []]
+
+
+@pytest.mark.parametrize("column", ["TS", "AT", "ON", "BIG", "OK", "odd `name`"])
+def test_columns_that_files_are_grouped_by(tmp_path: Path, column: str) -> None:
+    changed = {"odd `name`": "01"}
+    for number, row in enumerate([FULL | changed, EMPTY], start=1):
+        path = tmp_path / str(number)
+        table = open_table("parquet", spec(path, partition_by=(PartitionColumn(column),)))
+        table.write(rows(row), {0: 1})
+        assert reading.read(Origin(str(path), "parquet"), COLUMNS).equals(rows(row))
 
 
 @pytest.mark.parametrize("format_", ["parquet", "csv", "json"])

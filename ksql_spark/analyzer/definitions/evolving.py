@@ -9,6 +9,7 @@ from typing import Any
 from ksql_spark.analyzer.base.failures import Placed, invalid
 from ksql_spark.analyzer.definitions.persistent import bind_persistent, is_stateless
 from ksql_spark.analyzer.definitions.properties import BACKFILL, Evolve, Properties
+from ksql_spark.analyzer.definitions.sources import with_past
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
@@ -61,7 +62,7 @@ def bind_evolution(
     new = bind_persistent(statement, without, config, registry)
     is_given = any(p.name.upper() == "KAFKA_TOPIC" for p in statement.properties)
     sink = new.sink if is_given else replace(new.sink, topic=old.topic)
-    return replace(new, sink=sink)
+    return replace(new, sink=with_past(sink, old))
 
 
 def check_evolution(
@@ -121,15 +122,23 @@ def check_evolution(
         )
 
 
-def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = None) -> None:
+def check_written_rows(
+    old: DataSource, new: DataSource, node: Placed | None = None, *, is_past: bool = False
+) -> None:
     """Refuse columns that rows which are already in the topic, and stay there, could not be read with.
+
+    Args:
+        old: the stream or table as it is.
+        new: as it shall be.
+        node: the statement, for its place.
+        is_past: whether all rows are written again, and the old ones stay for AS OF and CHANGES.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
     before, after, name = old.schema.value, new.schema.value, old.value_format.name
     format_ = CAPABILITIES[name]
-    types = {column.name: column.type for column in before}
+    types = {column.name: column.type for column in (*old.dropped, *before)}
     changed = [c for c in after if c.name in types and not format_.reads(types[c.name], c.type)]
     first, last = ([column.name for column in columns] for columns in (before, after))
     are_records = all(
@@ -148,11 +157,12 @@ def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = N
         hint = "Keep the columns and their order."
     else:
         return
-    if old.kind == TABLE:
+    if old.kind == TABLE and not is_past:
         hint += " Or use EVOLVE = 'backfill', which writes all rows again."
     else:
-        hint += f" Or CREATE a stream beside {old.name}, with a topic of its own."
-    raise invalid(f"{old.name} cannot evolve so: rows that stay in its topic have {reason}", node, hint=hint)
+        hint += f" Or CREATE a {old.kind.lower()} beside {old.name}, with a topic of its own."
+    rows = "rows of its past (HISTORY)" if is_past else "rows that stay in its topic"
+    raise invalid(f"{old.name} cannot evolve so: {rows} have {reason}", node, hint=hint)
 
 
 def _bounds(window: Windowing | None) -> str:

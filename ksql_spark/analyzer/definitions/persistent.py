@@ -21,6 +21,7 @@ from ksql_spark.analyzer.definitions.sources import (
     check_replacement,
     check_source_name,
     effective_wrapping,
+    with_past,
 )
 from ksql_spark.analyzer.definitions.write_rules import check_no_envelope, check_one_topic
 from ksql_spark.analyzer.relations.binding import relations_of
@@ -134,6 +135,7 @@ def _bind_create(
     sink = with_schema_ids(_sink(statement, properties, planned, config), properties, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
+        sink = with_past(sink, existing)
     return PersistentQuery(
         root, sink, True, by_event_time=properties.by_event_time(), start=_start(root, properties)
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from ksql_spark.analyzer.base.failures import check_comparable, invalid, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation
+from ksql_spark.analyzer.base.settings import flag
 from ksql_spark.analyzer.expressions.coercion import coerce, is_implicit
 from ksql_spark.analyzer.expressions.intervals import at_intervals
 from ksql_spark.analyzer.relations.binding import Context
@@ -104,7 +105,8 @@ def bind_any(
             target = Target.PERSISTENT if sink is not None else Target.NESTED
             bound = bind_select(query, context, target, query.emit or emit)
             projected = project(bound, query, sink, needs_key=True, needs_value=needs_value)
-            return Planned(at_intervals(projected.root, query), bound)
+            are_held = flag(context.config, "ksql.emit.every.enabled")
+            return Planned(at_intervals(projected.root, query, are_held), bound)
         case nodes.SetOperation():
             return _set_operation(query, context, sink, query.emit or emit)
     raise invalid("This is not a query.", query)

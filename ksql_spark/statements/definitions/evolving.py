@@ -3,6 +3,7 @@ place, or begins where the old one ends (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +46,7 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     evolves,
 )
+from ksql_spark.statements.base.topics import keeps_past
 from ksql_spark.statements.queries.query_start import QueryStart
 from ksql_spark.statements.queries.termination import Termination
 from ksql_spark.types import BIGINT
@@ -129,9 +131,13 @@ def bind_evolution(
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
     may_move = is_in_place and bound.sink.kind == TABLE
-    check_evolution(bound, context, is_beside=not (at_once or is_in_place), may_move=may_move)
-    if at_once or is_in_place:
-        analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
+    stays = at_once or is_in_place
+    check_evolution(bound, context, is_beside=not stays, may_move=may_move)
+    old = context.metastore.require(name)
+    if stays or keeps_past(old, context.services.admin):
+        analyzer.check_written_rows(old, bound.sink, statement, is_past=not stays)
+    else:  # all rows are written again
+        bound = replace(bound, sink=replace(bound.sink, dropped=()))
     if is_in_place:
         return _in_place(bound, statement, context)
     if at_once:
@@ -162,6 +168,7 @@ def _in_place(
     table = context.metastore.require(name)
     if bound.sink.topic != table.topic:
         _check_move(table, bound, context)
+        bound = replace(bound, sink=replace(bound.sink, past_from_ms=int(time.time() * 1000)))
     return analyzer.fitted(old.logical, bound, statement)
 
 

@@ -356,6 +356,67 @@ def test_what_is_refused(world: World, topics: Topics, before: str, statement: s
     assert world.ids() == ids
 
 
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ("COUNT(*) AS n, MAX(v) AS m", None),
+        ("MAX(v) AS more, COUNT(*) AS n", None),
+        ("MAX(v) AS n", "N as BIGINT, which cannot be read as INTEGER"),
+        ("LATEST_BY_OFFSET(w) AS n", None),
+    ],
+)
+def test_rows_of_the_past_stay_readable(
+    world: World, topics: Topics, columns: str, reason: str | None
+) -> None:
+    world.run(OLD.replace("AS SELECT", "WITH (HISTORY = '1 DAY') AS SELECT"))
+    statement = NEW.replace("COUNT(*) AS n, SUM(v) AS total", columns)
+    if reason is None:
+        world.run(statement)
+    else:
+        error = world.refused(statement)
+        assert f"rows of its past (HISTORY) have {reason}" in error.message
+        assert "CREATE a table beside X" in str(error.hint)
+
+
+def test_a_past_whose_rows_have_no_names(world: World, topics: Topics) -> None:
+    world.run(OLD.replace("AS SELECT", "WITH (HISTORY = '1 DAY', VALUE_FORMAT = 'DELIMITED') AS SELECT"))
+    statement = NEW.replace("SWAP", "VALUE_FORMAT = 'DELIMITED', SWAP")
+    assert "columns by position (DELIMITED)" in world.refused(statement).message
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("STREAM", "EVOLVE = 'from-now'"),
+        ("TABLE", "EVOLVE = 'in-place'"),
+        ("TABLE", "EVOLVE = 'backfill', HISTORY = '1 DAY'"),
+        ("TABLE", "EVOLVE = 'backfill'"),
+    ],
+)
+@pytest.mark.parametrize("between", ["v AS m", "v AS m, AS_VALUE(k) AS l"])
+def test_a_column_that_comes_back(world: World, topics: Topics, kind: str, way: str, between: str) -> None:
+    """Rows from before it was dropped are read as its new type, after a restart, too."""
+    before = "WITH (HISTORY = '1 DAY') " if "HISTORY" in way else ""
+    select = "AS SELECT k, {} FROM s;" if kind == "STREAM" else "AS SELECT k, {} FROM t;"
+
+    def evolve(columns: str, how: str = f"WITH ({way})") -> str:
+        return f"CREATE OR REPLACE {kind} x {how} {select.format(columns)}"
+
+    world.run(f"CREATE {kind} x {before}{select.format('CAST(v AS STRING) AS n, v AS m')}")
+    for statement in (evolve("v AS m"), evolve(between)):
+        world.run(statement)
+        if "backfill" in way:
+            world.run("SWAP x;")
+        world.restart()
+    again = evolve(f"{between}, v AS n", how="") if "backfill" not in way else evolve(f"{between}, v AS n")
+    for statement in (again, evolve(f"{between}, v AS n")):
+        if way == "EVOLVE = 'backfill'":  # all rows are written again
+            world.run(statement)
+            return
+        assert "N as STRING" in world.refused(statement).message
+    world.run(evolve(f"{between}, CAST(v AS STRING) AS n"))
+
+
 def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -> None:
     world.run(OLD + READER + AUTOMATIC)
     AutomaticSwaps(world.services, world.statements).check()
@@ -880,10 +941,12 @@ def test_a_table_moves_to_another_topic(moving: World, topics: Topics) -> None:
         found = described(moving)
         assert [found[name] for name in ("state", "keysChanged", "keysRemoved")] == ["swapped", 2, 1]
         moving.restart()
+    since_ms = moving.services.metastore.require("X").past_from_ms
+    assert since_ms is not None and abs(since_ms / 1000 - time.time()) < 3600
     # what comes later leaves it there, also what computes the state again
     moving.run(MOVE.replace("COUNT(*) AS n", "COUNT(*) AS n, COUNT(*) + 1 AS m"))
     query = moving.queries.find(old)
-    assert query is not None
+    assert query is not None and query.plan.sink.past_from_ms == since_ms
     moving.queries.stop(old)
     moving.queries._runs.reset(query)
     moving.restart()
