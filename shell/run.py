@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
             if options.batch:
                 context.session.properties.setdefault("auto.offset.reset", "earliest")
                 # the queries end before the interval does
-                context.session.properties["ksql.emit.every.enabled"] = False
+                context.session.properties["ksql.emit.every.enabled"] = "false"
             if options.as_of is not None:
                 context.session.properties["ksql.query.as.of.ms"] = options.as_of
             for name, text in scripts:

@@ -422,9 +422,9 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
             f"The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}]."
         )
     for column in new.schema.value:
-        before = next((c.type for c in old.dropped if c.name == column.name), column.type)
-        if not CAPABILITIES[old.value_format.name].reads(before, column.type):
-            raise refuse(f"rows in its topic have {column.name} as {before}, not {column.type}.")
+        written = next((c.type for c in old.dropped if c.name == column.name), column.type)
+        if not CAPABILITIES[old.value_format.name].reads(written, column.type):
+            raise refuse(f"rows in its topic have {column.name} as {written}, not {column.type}.")
 
 
 def with_past(new: DataSource, old: DataSource) -> DataSource:
