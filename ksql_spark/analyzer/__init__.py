@@ -4,21 +4,20 @@ The functions only read the metastore. Schemas come through a port (schema_regis
 are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
-from ksql_spark.analyzer.evolving import (
-    bind_evolution,
-    check_evolution,
-    check_written_rows,
-    evolve_of,
-    is_stateless,
-)
 from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.in_place import appended, fitted
 from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.joins import mirrored_withins
+from ksql_spark.analyzer.new_versions import (
+    bind_evolution,
+    check_evolution,
+    check_written_rows,
+    evolve_of,
+)
 from ksql_spark.analyzer.origins import bind_origin
 from ksql_spark.analyzer.past import bind_past, bind_verification
-from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
+from ksql_spark.analyzer.persistent import bind_persistent, is_stateless, kind_of_result
 from ksql_spark.analyzer.pull import bind_pull
 from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query

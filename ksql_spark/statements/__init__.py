@@ -62,7 +62,7 @@ from ksql_spark.statements import (
     asserts,
     connectors,
     describe,
-    evolving,
+    describe_evolution,
     explain,
     failed_records,
     functions,
@@ -73,6 +73,7 @@ from ksql_spark.statements import (
     show,
     sinks,
     sources,
+    swaps,
     tracing,
     types,
     unexecuted,
@@ -93,7 +94,7 @@ from ksql_spark.statements.context import (
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
-    AbortEvolution: evolving.abort_evolution,
+    AbortEvolution: swaps.abort_evolution,
     AlterSource: sources.alter_source,
     RefreshSchema: sources.refresh_schema,
     AlterSystem: session.alter_system,
@@ -111,7 +112,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DeleteRows: row_changes.change_rows,
     TruncateTable: row_changes.change_rows,
     DescribeConnector: connectors.describe_connector,
-    DescribeEvolution: evolving.describe_evolution,
+    DescribeEvolution: describe_evolution.describe_evolution,
     DescribeFunction: describe.describe_function,
     DescribeSink: sinks.describe_sink,
     DescribeSource: describe.describe_source,
@@ -135,7 +136,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     SetProperty: session.set_property,
     Show: show.show,
     ShowVersions: versions.show_versions,
-    Swap: evolving.swap,
+    Swap: swaps.swap,
     Terminate: lifecycle.terminate,
     UndefineVariable: session.undefine,
     Undrop: versions.undrop,

@@ -33,6 +33,7 @@ from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.driver.access import SparkAccess
+from ksql_spark.runtime.queries.evolution import Backfill
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
@@ -158,8 +159,7 @@ class KnownQuery:
 
 def evolves(query: ManagedQuery) -> str | None:
     """The table whose new version a query is, until the swap."""
-    evolution = query.evolution
-    return None if evolution is None or evolution.is_swapped else evolution.table
+    return query.evolution.table if isinstance(query.evolution, Backfill) else None
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def _offset_summaries(
         if not there:
             continue
         try:
-            position = services.queries.position(query)
+            position = services.queries.takeovers.position(query)
         except KsqlError as error:
             unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
             continue

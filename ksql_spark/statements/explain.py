@@ -25,7 +25,7 @@ from ksql_spark.security.masking import masked
 from ksql_spark.statements.batch_ranges import archive_lines
 from ksql_spark.statements.context import Action, Immediate, StatementContext
 from ksql_spark.statements.describe import planned_description, query_description
-from ksql_spark.statements.evolution import Evolution, plan_evolution
+from ksql_spark.statements.explain_evolution import Evolution, plan_evolution
 from ksql_spark.statements.listing import time_warnings
 from ksql_spark.statements.versions import replacement
 

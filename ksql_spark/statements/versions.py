@@ -32,7 +32,7 @@ from ksql_spark.statements.context import (
     Starts,
     StatementContext,
 )
-from ksql_spark.statements.evolution import bind_replacement
+from ksql_spark.statements.explain_evolution import bind_replacement
 from ksql_spark.statements.sources import create_as_select, create_source, position_of
 
 _ANEW = "CREATE it again: that begins anew."
@@ -88,7 +88,7 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
         outcome = action.apply(starts)
         message = f"{statement.name} is as in version {version.number} again"
         query = context.services.queries.find(outcome.query_id) if outcome.query_id is not None else None
-        if query is not None and context.services.queries.warm_up(query) is not None:
+        if query is not None and context.services.queries.takeovers.until(query) is not None:
             message += (
                 f", from now on: {query.id} reads again, for its state, what it has read, and then goes on"
             )

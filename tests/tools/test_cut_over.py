@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from live_server import LiveServer
 
-from ksql_spark.runtime.queries import differences, runs
+from ksql_spark.runtime.queries import differences, takeovers
 from ksql_spark.shell.client import Client, ClientError, ServerError
 from ksql_spark.shell.main import main
 from ksql_spark.tools import cutover, shadow
@@ -79,7 +79,7 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     monkeypatch.setattr(cutover, "_LOOK_S", 0.01)
     # the rows of topics
     monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: {})
-    monkeypatch.setattr(runs, "fence", lambda *_: None)
+    monkeypatch.setattr(takeovers, "fence", lambda *_: None)
     monkeypatch.setattr(differences, "writer", lambda *_: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(differences, "write", lambda *_: None)
     with LiveServer(WorldEngine(two.there)) as first, LiveServer(WorldEngine(two.here)) as second:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ksql_spark.config import Config, CurrentConfig
+from ksql_spark.engine.automatic_swaps import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.bootstrap.connect import create_connect
 from ksql_spark.engine.bootstrap.kafka import (
     advertised_host,
@@ -31,7 +32,6 @@ from ksql_spark.engine.bootstrap.spark import (
 )
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.command_runner import CommandRunner
-from ksql_spark.engine.evolutions import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
@@ -208,7 +208,7 @@ class Bootstrap:
         create_log_stream(config, services, statements, lifecycle)
         _require_registry(services, lifecycle.report)
         services.queries.start_registered(lifecycle.report)
-        swaps = PeriodicTask("evolutions", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
+        swaps = PeriodicTask("automatic-swaps", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
         lifecycle.on_stop(swaps.close)
         swaps.start()
         if config["ksql.console.enabled"]:

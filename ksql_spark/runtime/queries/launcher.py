@@ -7,17 +7,13 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import Spec
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.plan.distribution import Tasks, assign, waits_for
 from ksql_spark.plan.stages import (
@@ -28,15 +24,14 @@ from ksql_spark.plan.stages import (
 )
 from ksql_spark.runtime.errors import is_state_unreadable, reason
 from ksql_spark.runtime.queries import exactly_once
-from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.checkpoints import Offsets
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.fencing import Fencing
-from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.spark import jvm, master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, configure, task_numbers
-from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
+from ksql_spark.spark.processing_log import QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
@@ -57,46 +52,22 @@ class Launcher:
     """Starts the Spark queries of sub-topologies. Thread-safe.
 
     Args:
-        session: returns the current Spark session; the JVM may restart.
-        admin: of the cluster that queries read from and write to.
-        checkpoints: of all queries.
-        heartbeat: for queries with an idle timeout.
-        setting_of: the value of a property for a query, by name.
-        skips_losses: whether a query continues after losing records.
-        config: returns the server's current configuration.
-        functions: returns the server's user functions by name.
-        processing_log: receives errors of single records; None: they are not reported.
+        environment: what queries share.
         runs: returns the Spark queries that this server has started.
         is_closing: whether the server, and with it Spark, is stopping.
     """
 
     def __init__(
         self,
-        session: Callable[[], SparkSession],
-        admin: KafkaAdmin,
-        checkpoints: QueryCheckpoints,
-        heartbeat: IdleHeartbeat,
-        *,
-        setting_of: Callable[[ManagedQuery, str], Any],
-        skips_losses: Callable[[ManagedQuery], bool],
-        config: Callable[[], Config],
-        functions: Callable[[], Mapping[str, Spec]],
-        processing_log: ProcessingLog | None,
+        environment: Environment,
         runs: Callable[[], Iterable[SparkQuery]],
         is_closing: Callable[[], bool],
     ) -> None:
-        self._session = session
-        self._admin = admin
-        self._checkpoints = checkpoints
-        self._heartbeat = heartbeat
-        self._setting_of = setting_of
-        self._skips_losses = skips_losses
-        self._config = config
-        self._functions = functions
-        self._log = processing_log
+        self._environment = environment
+        self._admin, self._checkpoints = environment.admin, environment.checkpoints
         self._runs = runs
         self._is_closing = is_closing
-        self._fencing = Fencing(admin, config)
+        self._fencing = Fencing(environment.admin, environment.config)
         self._lock = threading.Lock()
         #: numbers of parts and tasks -> the parts' numbers
         self._task_numbers: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -113,9 +84,10 @@ class Launcher:
             KsqlError: as QueryManager.start().
         """
         # queries do not share settings, so each has its own session
-        session = new_session(self._session())
+        session = new_session(self._environment.session())
         topics = [source.topic for source in query.plan.sources]
-        report = self._log.attach(session, query.id, topics) if self._log is not None else None
+        log_of_errors = self._environment.processing_log
+        report = log_of_errors.attach(session, query.id, topics) if log_of_errors is not None else None
         run = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
         try:
             return self._launch_run(query, number, session, report, run, until)
@@ -150,7 +122,7 @@ class Launcher:
         stage = plan.stages[number]
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
         checkpoint = self._checkpoints.of(query, number)
-        config = self._config().with_values(query.properties)
+        config = self._environment.config().with_values(query.properties)
         producer = config.client_settings("producer")
         # executors return results to the server, which runs the transaction
         is_collected = is_exactly_once and not master.is_local(str(session.sparkContext.master))
@@ -159,7 +131,7 @@ class Launcher:
         feeds = None if is_last else stage.sink.topic
         topic_config = self._admin.config(stage.sink.topic) if is_last and not query.is_transient else None
         producer = sinks.producer_settings(
-            producer, stage.mode, int(self._setting_of(query, "ksql.sink.linger.ms"))
+            producer, stage.mode, int(self._environment.setting(query, "ksql.sink.linger.ms"))
         )
         is_exempt = is_exactly_once or query.is_transient or until is not None
         is_fenced = not is_exempt and self._fencing.open(query, number, session, run, producer, feeds)
@@ -176,7 +148,9 @@ class Launcher:
         if query.plan.guarantee == EXACTLY_ONCE:
             consumer["isolation.level"] = "read_committed"
         is_limited = is_exactly_once and not (stage.by_event_time or tasks.is_merged or tasks.is_one_order)
-        most_records = int(self._setting_of(query, "ksql.transaction.max.records")) if is_limited else 0
+        most_records = (
+            int(self._environment.setting(query, "ksql.transaction.max.records")) if is_limited else 0
+        )
         if is_limited and is_collected:
             most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
         archived = [source.topic for source in plan.sources if source.archive is not None]
@@ -186,24 +160,24 @@ class Launcher:
             starts,
             tasks=tasks,
             numbers=numbers,
-            setting=lambda name: self._setting_of(query, name),
-            heartbeats=self._heartbeat.topic()
+            setting=lambda name: self._environment.setting(query, name),
+            heartbeats=self._environment.heartbeat.topic()
             if stage.needs_heartbeats and stage.mode == MICROBATCH and until is None
             else None,
             log=report,
             run=run,
-            max_idle_ms=int(self._setting_of(query, "ksql.streams.max.task.idle.ms")),
+            max_idle_ms=int(self._environment.setting(query, "ksql.streams.max.task.idle.ms")),
             feeds=feeds,
             waits_for=waits_for(stage),
             batch_ms=interval_ms,
             most_records=most_records,
-            fails_on_loss=not self._skips_losses(query),
+            fails_on_loss=not self._environment.skips_losses(query),
             topic_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
             compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
             is_resumed=resumed_at is not None,
             until=until,
         )
-        with registry.with_functions(self._functions):
+        with registry.with_functions(self._environment.functions):
             frame = build(stage, context)
         checkpoint.check_layout(context.state_layout, session.version, context.appended_state)
         records = sinks.encode(
@@ -212,7 +186,7 @@ class Launcher:
             query.sink_partitions if is_last else None,
             report.of_topic(stage.record_topic) if report is not None else None,
             keeps_partition=tasks.keeps_partition,
-            stops_on_no_time=bool(self._setting_of(query, STOPS_ON_NO_TIME)),
+            stops_on_no_time=bool(self._environment.setting(query, STOPS_ON_NO_TIME)),
             records=stage.records,
         )
         return sinks.start(
@@ -229,16 +203,18 @@ class Launcher:
             is_opened=is_exactly_once or is_fenced,
             collected=master.most_results(session) if is_collected else None,
             topic_config=topic_config,
-            fails_on_refusal=bool(self._setting_of(query, "ksql.fail.on.production.error")),
+            fails_on_refusal=bool(self._environment.setting(query, "ksql.fail.on.production.error")),
             is_discarded=until is not None,
         )
 
     def _interval_ms(self, query: ManagedQuery, stage: Stage) -> int:
         """The time between two checkpoints; 0: back to back."""
         if stage.mode == REALTIME:
-            return int(self._setting_of(query, "ksql.checkpoint.interval.ms"))
+            return int(self._environment.setting(query, "ksql.checkpoint.interval.ms"))
         is_exactly_once = stage.guarantee == EXACTLY_ONCE
-        return int(self._setting_of(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
+        return (
+            int(self._environment.setting(query, "ksql.streams.commit.interval.ms")) if is_exactly_once else 0
+        )
 
     def _check_slots(self, query: ManagedQuery, needed: int) -> None:
         """Check that Spark can run this many more tasks at once, besides those of all queries.
@@ -246,7 +222,7 @@ class Launcher:
         Raises:
             KsqlError: SPARK_NO_SLOTS.
         """
-        session = self._session()
+        session = self._environment.session()
         if master.is_local(str(session.sparkContext.master)):
             return
         total = jvm.task_slots(session)
@@ -275,7 +251,7 @@ class Launcher:
     def _assign(self, query: ManagedQuery, stage: Stage) -> Tasks:
         """The tasks of a new sub-topology."""
         scattered = query.topics.scattered if query.topics is not None else ()
-        threads = int(self._setting_of(query, "ksql.streams.num.stream.threads"))
+        threads = int(self._environment.setting(query, "ksql.streams.num.stream.threads"))
         return assign(stage, query.partitions, min(threads, _cores()), scattered)
 
     def _numbers(self, session: SparkSession, tasks: Tasks) -> tuple[int, ...]:

@@ -6,23 +6,15 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
-from pyspark.sql import SparkSession
-
-from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.spec import Spec
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.errors import SYSTEM, classify, reason
-from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
-from ksql_spark.runtime.queries.checkpoints import Offsets
-from ksql_spark.runtime.queries.differences import Differences
-from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.environment import Environment
+from ksql_spark.runtime.queries.evolution import Backfill
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
@@ -30,9 +22,8 @@ from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
 from ksql_spark.runtime.replay import Failed, Replay, Replayed
 from ksql_spark.spark import jvm
-from ksql_spark.spark.processing_log import Counts, ProcessingLog
+from ksql_spark.spark.processing_log import Counts
 from ksql_spark.spark.traffic import Traffic
-from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
 
@@ -44,37 +35,16 @@ class QueryManager:
     """All queries of this server. Thread-safe.
 
     Args:
-        session: returns the current Spark session; the JVM may restart.
-        admin: of the cluster that queries read from and write to.
-        checkpoints: folder with one folder for each query's checkpoints.
-        heartbeat: for queries with an idle timeout.
-        config: returns the server's current configuration.
-        functions: returns the server's user functions by name.
-        processing_log: receives errors of single records; None: they are not reported.
+        environment: what queries share.
         placement: decides which queries are this server's; None: all are.
-        scratch: folder with one folder for each push query's checkpoints; None: ``checkpoints``.
     """
 
-    def __init__(
-        self,
-        session: Callable[[], SparkSession],
-        admin: KafkaAdmin,
-        checkpoints: Folder,
-        heartbeat: IdleHeartbeat,
-        config: Callable[[], Config],
-        *,
-        functions: Callable[[], Mapping[str, Spec]] = dict,
-        processing_log: ProcessingLog | None = None,
-        placement: Placement | None = None,
-        scratch: Folder | None = None,
-    ) -> None:
+    def __init__(self, environment: Environment, placement: Placement | None = None) -> None:
+        self._environment = environment
         self._placement = placement
-        self.checkpoints = QueryCheckpoints(checkpoints, scratch or checkpoints)
-        self._admin = admin
-        self._config = config
-        self._log = processing_log
-        self._session = session
-        self._functions = functions
+        self.checkpoints = environment.checkpoints
+        self._admin = environment.admin
+        self._log = environment.processing_log
         self._queries: dict[str, ManagedQuery] = {}
         #: stream or table -> the queries that write it; lookups read it without the lock
         self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
@@ -90,19 +60,10 @@ class QueryManager:
         #: set from the exit of Spark's JVM until it is back; the supervisor then restarts queries
         self._spark_is_gone = threading.Event()
         self._closing = threading.Event()
-        self._runs = QueryRuns(
-            session,
-            admin,
-            self.checkpoints,
-            heartbeat,
-            config,
-            functions=functions,
-            processing_log=processing_log,
-            queries=self.managed,
-            failed=self._did_not_go_on,
-        )
+        self._runs = QueryRuns(environment, queries=self.managed, failed=self._did_not_go_on)
+        self.takeovers = self._runs.takeovers
         self.removals = PendingRemovals()
-        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.removals, admin)
+        self._watcher = QueryWatcher(self, self._runs, environment, self.removals)
         self._watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
@@ -144,22 +105,6 @@ class QueryManager:
         self._list(query)
         if not is_all:
             self._runs.start_rest(query)
-
-    def swapped(self, query: ManagedQuery) -> Differences | None:
-        """Return the changes that a swap made; see QueryRuns.swapped."""
-        return self._runs.swapped(query)
-
-    def has_taken_over(self, query: ManagedQuery) -> bool:
-        """Whether the new version has taken over; see QueryRuns.has_taken_over."""
-        return self._runs.has_taken_over(query)
-
-    def warm_up(self, query: ManagedQuery) -> Offsets | None:
-        """Return where the warm-up of a new version ends; see QueryRuns.warm_up."""
-        return self._runs.warm_up(query)
-
-    def position(self, query: ManagedQuery) -> Offsets:
-        """Return the query's position; see QueryRuns.position."""
-        return self._runs.position(query)
 
     def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
         """Return a query's state, and its host if that is another server, according to that server's note.
@@ -233,7 +178,7 @@ class QueryManager:
     def _beside(self, query: ManagedQuery) -> str | None:
         """The id of the query beside which a new version runs until it takes over; None if there is none."""
         evolution = query.evolution
-        if evolution is None or evolution.is_swapped:
+        if not isinstance(evolution, Backfill):
             return None
         with self._lock:
             writers = self._writers.get(evolution.table, ())
@@ -352,10 +297,7 @@ class QueryManager:
         Raises:
             KsqlError: as Replay.run().
         """
-        assert self._log is not None  # the statement has checked it
-        setting = partial(self._runs.setting, query)
-        replay = Replay(query, self._admin, self._session(), self._log, self._functions, setting, writer_id)
-        return replay.run(find)
+        return Replay(query, self._environment, writer_id).run(find)
 
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
@@ -512,9 +454,8 @@ class QueryManager:
         Its run has ended its transaction, unless its JVM is gone.
         """
         self.end_transactions(*query.plan.transactional_ids)
-        self._runs.remove_state(query)
-        if query.evolution is not None and query.evolution.topic:
-            self._admin.delete_topics([query.evolution.topic])
+        self.checkpoints.remove(query.id)
+        self._admin.delete_topics(query.own_topics)
 
     def stop(self, query_id: str) -> None:
         """Drain a query, then end it; its state stays."""
@@ -679,8 +620,8 @@ class QueryManager:
             time.monotonic(),
             committed=self.checkpoints.committed_or_none(query),
             was_running=query.state is State.RUNNING,
-            first_s=float(self._config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
-            longest_s=float(self._config()["ksql.query.retry.backoff.max.ms"]) / 1000,
+            first_s=float(self._environment.config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
+            longest_s=float(self._environment.config()["ksql.query.retry.backoff.max.ms"]) / 1000,
         )
         message = reason(cause) if cause is not None else "the query ended unexpectedly"
         self._runs.note_error(query, message, classify(cause))

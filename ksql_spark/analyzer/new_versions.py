@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark.analyzer.failures import Placed, invalid
-from ksql_spark.analyzer.persistent import bind_persistent, is_stateless
+from ksql_spark.analyzer.persistent import bind_persistent
 from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
@@ -162,4 +162,4 @@ def _bounds(window: Windowing | None) -> str:
     return "both" if window.has_end else "start"
 
 
-__all__ = ["bind_evolution", "check_evolution", "check_written_rows", "evolve_of", "is_stateless"]
+__all__ = ["bind_evolution", "check_evolution", "check_written_rows", "evolve_of"]
