@@ -232,7 +232,7 @@ def _reading(change: _Change, new: PersistentQuery, context: StatementContext) -
     else:
         anew = "DROP it and CREATE it again, with START = 'earliest'"
         yield f"Instead: {anew} to read what the topics still hold:"
-    traffic = context.services.queries.traffic().get(change.query_id)
+    traffic = context.services.queries.figures.traffic().get(change.query_id)
     total = 0
     for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
         removed = sum(admin.beginning_offsets(topic).values())

@@ -130,7 +130,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
 def _check_pattern(source: DataSource, context: StatementContext) -> None:
     """Refuse a pattern that finds the processing log: errors of its records would be records of it."""
-    log_topic = context.services.queries.log_topic
+    log_topic = context.services.queries.figures.log_topic
     if source.topic_pattern is not None and topic_patterns.names(source.topic, [log_topic or ""]):
         reason = f"TOPIC_PATTERN finds topic {log_topic}, which gets the errors of single records."
         hint = f"TOPIC_PATTERN = '(?!{log_topic}).*' leaves it out."

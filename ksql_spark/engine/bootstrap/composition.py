@@ -52,6 +52,7 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
+from ksql_spark.runtime.queries.handover import Handover
 from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
@@ -217,7 +218,7 @@ class Bootstrap:
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(services.queries)
+            services.placement.join(Handover(services.queries))
         if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:

@@ -21,6 +21,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.spark_loss import SparkLoss
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
 from ksql_spark.spark import jvm
@@ -36,9 +37,8 @@ LOOK_AT_TOPICS_EVERY_S = 3.0
 class Manager(Protocol):
     """The part of the query manager that the watcher uses; the manager decides what a query does next."""
 
-    @property
-    def is_spark_gone(self) -> bool:
-        """Whether Spark's JVM has exited, so that queries cannot be checked."""
+    #: whether Spark's JVM has exited, so that queries cannot be checked
+    spark_loss: SparkLoss
 
     def managed(self) -> list[ManagedQuery]:
         """All queries."""
@@ -110,7 +110,7 @@ class QueryWatcher:
         """Detect queries that ended unexpectedly, and restart them with backoff (reference §6.11)."""
         failed: Exception | None = None
         for query in self._manager.managed():
-            if self._manager.is_spark_gone:
+            if self._manager.spark_loss.is_gone:
                 break
             try:
                 self.check(query)
@@ -130,7 +130,7 @@ class QueryWatcher:
         try:
             self._check(query)
         except Exception as error:
-            if self._closing.is_set() or self._manager.is_spark_gone:
+            if self._closing.is_set() or self._manager.spark_loss.is_gone:
                 return  # Spark is stopping as well, or is restarting with all queries
             log_failure(log, "could not watch query %s", query, error)
             if not jvm.is_gone(error):  # otherwise the supervisor will notice it
@@ -199,7 +199,7 @@ class QueryWatcher:
                     finally:
                         query.control.release()
             except Exception as error:  # as in _look
-                if not self._manager.is_spark_gone:
+                if not self._manager.spark_loss.is_gone:
                     failed = failed or error
         if failed is not None:
             raise failed
@@ -208,7 +208,7 @@ class QueryWatcher:
         self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, TopicIdentity]
     ) -> None:
         """Stop a query whose topics have changed; start one that waited for a topic."""
-        if not self._manager.has(query) or self._manager.is_spark_gone:
+        if not self._manager.has(query) or self._manager.spark_loss.is_gone:
             return
         missing = topics.missing(there)
         if query.state is State.RUNNING and not changed:
