@@ -11,7 +11,7 @@ from ksql_spark.analyzer import settings
 from ksql_spark.analyzer.expressions import bind_check
 from ksql_spark.analyzer.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.properties import Properties, with_naming
-from ksql_spark.analyzer.replacing import BACKFILL, is_evolvable
+from ksql_spark.analyzer.replacing import evolve_hint
 from ksql_spark.analyzer.scope import BoundRelation, Scope
 from ksql_spark.analyzer.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.type_nodes import bind_type
@@ -389,10 +389,8 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
     hint = (
         "CREATE OR REPLACE may only append value columns."
         if not new.is_sink
-        else "CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns."
+        else f"CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns. {evolve_hint(new)}"
     )
-    if is_evolvable(new):
-        hint = f"{hint} {BACKFILL}"
 
     def refuse(reason: str) -> Exception:
         text = f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}"

@@ -137,7 +137,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
         topic: of the original.
     """
     (tree,) = parsed(text)
-    _rename(tree, lambda name: branch.copy_of(name) if name in names else name)
+    _rename(tree, lambda name: branch.copy_of(name) if name in names else name, keeps_qualifiers=True)
     if isinstance(tree, CreateAsSelect):
         # the usual name will do for one that has it, so that OR REPLACE need not name it
         is_usual = topic == branch.original(tree.name)
@@ -148,7 +148,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
 def merged(text: str, branch: Branch) -> grammar.Statement:
     """Return a copy's statement as one of the original, reduced to what defines its rows."""
     (tree,) = parsed(text)
-    _rename(tree, branch.original)
+    _rename(tree, branch.original, keeps_qualifiers=False)
     if isinstance(tree, CreateAsSelect):
         tree.set("or_replace", False)
         tree.set("if_not_exists", False)
@@ -157,14 +157,31 @@ def merged(text: str, branch: Branch) -> grammar.Statement:
     return tree
 
 
-def _rename(tree: grammar.Statement, new: Callable[[str], str]) -> None:
-    """Rename streams and tables; columns go on to be found by the old names."""
+def _rename(tree: grammar.Statement, new: Callable[[str], str], *, keeps_qualifiers: bool) -> None:
+    """Rename streams and tables.
+
+    Args:
+        tree: the statement.
+        new: returns the new name of one.
+        keeps_qualifiers: whether columns go on to be found by the old names. Else the names before columns
+            change, too, unless the statement already uses the new one for something else.
+    """
     own = {table.table_name for table in tree.find_all(nodes.CommonTable)}
-    for source in tree.find_all(nodes.AliasedSource):
+    sources = list(tree.find_all(nodes.AliasedSource))
+    aliases = {alias.name for node in tree.walk() if (alias := node.args.get("alias_identifier")) is not None}
+    taken = aliases | {source.source_name for source in sources}
+    qualifiers: dict[str, str] = {}
+    for source in sources:
         if source.source_name not in own:
             name, alias = new(source.source_name), source.alias_name
+            if not (keeps_qualifiers or alias in aliases or name in taken):
+                qualifiers[alias] = alias = name
             source.set("this", _identifier(name))
             source.set("alias_identifier", _identifier(alias) if alias != name else None)
+    for kind, part in ((exp.Column, "table"), (nodes.AllColumns, "source")):
+        for node in tree.find_all(kind):
+            if (given := node.args.get(part)) is not None and given.name in qualifiers:
+                node.set(part, _identifier(qualifiers[given.name]))
     if isinstance(tree, CreateAsSelect | InsertSelect):
         tree.set("this", _identifier(new(tree.name)))
 
