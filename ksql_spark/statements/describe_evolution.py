@@ -94,7 +94,7 @@ def _described(text: str, query: ManagedQuery, table: DataSource, services: Serv
         if state == CAUGHT_UP and now == State.RUNNING:
             both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
             rows = compared(query, evolution, table, both, services)
-            changes = Differences(rows.changed, rows.only_old)
+            changes = rows.differences
             failures = rows.failures(evolution.verify)
             state = VERIFIED if evolution.verify and not failures else CAUGHT_UP
             reason = "; ".join(failures) or reason

@@ -34,7 +34,7 @@ from ksql_spark.shell.options import (
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.tools import importer
-from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
+from ksql_spark.tools.comparing import BOUNDS, comparable, compared_rows, not_compared
 from ksql_spark.tools.format.layout import formatted
 from ksql_spark.tools.importer import Item
 from ksql_spark.tools.shadow import remove_way, set_properties
@@ -238,19 +238,16 @@ def _diff(client: Client, branch: Branch, options: argparse.Namespace, console: 
         before = _text(merged(original.text, branch))
         console.status(f"comparing {what}")
         try:
-            differences: Differences | ServerError = compared_rows(
-                client, item.name, original.name, _common_columns(client, item, original)
-            )
+            columns = _common_columns(client, item, original)
+            comparison = compared_rows(client, what, item.name, original.name, columns)
         except ServerError as error:
-            differences = error
-        rows = " ".join(str(differences).split())
-        is_same = before == after and isinstance(differences, Differences) and differences.are_none
-        console.line(f"{'equal' if is_same else 'differs':<8} {what}: {rows}")
+            comparison = not_compared(what, error)
+        is_same = before == after and comparison.is_equal
+        console.line(f"{'equal' if is_same else 'differs':<8} {what}: {comparison}")
         for line in [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=99)][3:]:
             console.line(f"         {line}")
-        if isinstance(differences, Differences):
-            for line in differences.lines():
-                console.line(line)
+        for line in comparison.lines():
+            console.line(line)
     yield from ()
 
 

@@ -162,8 +162,7 @@ class _CutOver:
     def _check_rows(self) -> None:
         comparison = shadow.compared(self.source, self.target, self.other)
         if comparison.state in ("differs", "unknown") and not self.force:
-            reason = comparison.reason or comparison.differences
-            raise Refused(f"{comparison.state}: {reason}. --force takes it over as it is.")
+            raise Refused(f"{comparison.state}: {comparison}. --force takes it over as it is.")
 
     def _check_stateless(self, writers: Sequence[Mapping[str, Any]]) -> None:
         """Refuse queries whose results at the other server's positions depend on what was before them."""
