@@ -8,15 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlglot import exp
-
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.properties import BACKFILL, IN_PLACE, KEEP, Evolve
 from ksql_spark.entities.evolutions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import Property
 from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.plan.nodes import PersistentQuery, relations
 from ksql_spark.runtime import versions
@@ -40,8 +38,6 @@ _ANEW = "CREATE it again: that begins anew."
 _KEPT = Evolve(BACKFILL, keeps_history=True)
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
-#: properties of a statement that say how a version came, and nothing of what it is; HISTORY only of a stream
-_OF_THE_WAY = frozenset(("EVOLVE", "START", "SWAP", "VERIFY"))
 
 
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
@@ -211,15 +207,10 @@ def _restored(
     """
     first, *alters = grammar.parse(version.statement, substitution=False)
     assert isinstance(first, (CreateSource, CreateAsSelect))
-    properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
-    if first.kind == STREAM:
-        properties = [p for p in properties if p.name.upper() != "HISTORY"]
-    ways = {"EVOLVE": way, "HISTORY": KEEP if way == BACKFILL and first.kind == STREAM else None}
-    for name, given in ways.items():
-        if given is not None:
-            how = exp.to_identifier(name, quoted=False)
-            properties.append(Property(this=how, literal=exp.Literal.string(given)))
-    first.set("properties", properties)
+    remove_way(first)
+    if way is not None:
+        history = {"HISTORY": KEEP} if way == BACKFILL and first.kind == STREAM else {}
+        set_properties(first, EVOLVE=way, **history)
     first.set("or_replace", or_replace)
     first.set("if_not_exists", False)
     for alter in alters:

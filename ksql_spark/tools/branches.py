@@ -21,6 +21,7 @@ from ksql_spark import grammar
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.options import (
@@ -37,7 +38,6 @@ from ksql_spark.tools import importer
 from ksql_spark.tools.comparing import BOUNDS, comparable, compared_rows, not_compared
 from ksql_spark.tools.format.layout import formatted
 from ksql_spark.tools.importer import Item
-from ksql_spark.tools.shadow import remove_way, set_properties
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _OFFSET = "auto.offset.reset"

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import exp
-
 from ksql_spark import grammar
 from ksql_spark.client.values import type_text
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_clause import set_properties
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
 from ksql_spark.tools.comparing import BOUNDS, Comparison, comparable, compared_rows, not_compared
@@ -41,27 +40,6 @@ def shadowed(text: str, topic: str | None) -> str | None:
         return None
     set_properties(tree, KAFKA_TOPIC=f"{PREFIX}{topic}")
     return grammar.render(tree)
-
-
-_OF_THE_WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
-
-
-def set_properties(tree: grammar.Statement, **values: str | None) -> None:
-    """Set properties of WITH; None: remove one."""
-    kept = [p for p in tree.args["properties"] if p.name.upper() not in values]
-    added = [
-        nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
-        for name, value in values.items()
-        if value is not None
-    ]
-    tree.set("properties", [*kept, *added])
-
-
-def remove_way(tree: grammar.Statement) -> None:
-    """Remove properties about how a version came or where it began, which do not define it."""
-    # of a table, HISTORY says how long its past is kept
-    is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
-    set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))
 
 
 def target_of(text: str) -> str | None:
@@ -244,5 +222,5 @@ def _value(value: Any) -> str:
 
 __all__ = [
     "PREFIX", "Place", "Places", "Result", "compare", "compared", "describe", "places",
-    "results", "set_properties", "shadowed", "target_of",
+    "results", "shadowed", "target_of",
 ]  # fmt: skip
