@@ -30,7 +30,7 @@ PROPERTIES: dict[str, Rule] = {
     "ARCHIVE": Rule("string or boolean", frozenset({CREATE, SINK})),
     "COMMIT_INTERVAL": Rule("string", frozenset({SINK})),
     "ENVELOPE": Rule("string", frozenset({CREATE}), choices=("debezium", "maxwell")),
-    "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now")),
+    "EVOLVE": Rule("string", frozenset({CREATE_AS}), choices=("backfill", "from-now", "in-place")),
     "FORMAT": Rule("string"),
     "HEADERS": Rule("string", frozenset({CREATE_AS})),
     "HISTORY": Rule("string", frozenset({CREATE, CREATE_AS}), choices=("keep",)),

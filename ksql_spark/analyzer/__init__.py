@@ -5,17 +5,16 @@ are KsqlErrors with their position in the statement and, where possible, a hint.
 """
 
 from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.definitions.evolving import (
+from ksql_spark.analyzer.definitions.in_place import appended, fitted
+from ksql_spark.analyzer.definitions.inference import infer_columns, refreshed
+from ksql_spark.analyzer.definitions.new_versions import (
     bind_evolution,
     check_evolution,
     check_written_rows,
     evolve_of,
-    is_stateless,
 )
-from ksql_spark.analyzer.definitions.in_place import appended, fitted
-from ksql_spark.analyzer.definitions.inference import infer_columns, refreshed
 from ksql_spark.analyzer.definitions.origins import bind_origin
-from ksql_spark.analyzer.definitions.persistent import bind_persistent, kind_of_result
+from ksql_spark.analyzer.definitions.persistent import bind_persistent, is_stateless, kind_of_result
 from ksql_spark.analyzer.definitions.replacing import check_query_replacement
 from ksql_spark.analyzer.definitions.sinks import bind_create_sink
 from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source

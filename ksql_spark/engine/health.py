@@ -119,7 +119,7 @@ class Health:
         queries = _in_time(not_running, deadline)
         failed, starting = queries or _Queries({}, ())
         # of the threads that restart queries
-        problem = self._services.queries.watch_problem
+        problem = self._services.queries.watcher.problem
         are_running = queries is not None and not failed and not starting and problem is None
         skipped = tuple(
             SkippedCommand(r.topic, r.partition, r.offset, r.reason, r.statement, r.remedy)

@@ -160,7 +160,7 @@ class Measures:
         views = services.views.positions()
         topics = {source.topic for query in persistent for source in query.plan.sources}
         ends = self._ends([*topics, *(topic for _, topic in views.values())])
-        traffic = services.queries.traffic()
+        traffic = services.queries.figures.traffic()
         samples = [figure for query in persistent for figure in self._query(query, ends)]
         for query in persistent:
             if query.id in traffic:
@@ -172,10 +172,11 @@ class Measures:
         samples.append(Figure(STARTED, (), self._queries.started))
         samples.append(Figure(HITS, (), self._queries.plans.hits))
         samples.append(Figure(MISSES, (), self._queries.plans.misses))
-        samples.append(Figure(PUSH_UNREADABLE, (), services.queries.unreadable_by_push))
+        samples.append(Figure(PUSH_UNREADABLE, (), services.queries.figures.unreadable_by_push))
         samples.append(Figure(PUSH, (), sum(query.is_transient for query in running)))
-        samples.append(Figure(SPARK_RESTARTS, (), services.queries.spark_restarts))
-        samples += (Figure(JVM[name], (), value) for name, value in services.queries.jvm_figures().items())
+        samples.append(Figure(SPARK_RESTARTS, (), services.queries.spark_loss.restarts))
+        jvm = services.queries.figures.jvm_figures()
+        samples += (Figure(JVM[name], (), value) for name, value in jvm.items())
         return samples
 
     def _ends(self, topics: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -191,7 +192,7 @@ class Measures:
     def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
         yield Figure(STATE, (query.id, query.state), 1)
         yield Figure(FAILURES, (query.id,), query.retries.total)
-        counts = self._services.queries.counts(query.id)
+        counts = self._services.queries.figures.counts(query.id)
         for kind, count in (
             ("unreadable", counts.unreadable),
             ("failed", counts.failed),

@@ -305,7 +305,7 @@ class QueryService:
         is_late = str(context.config["auto.offset.reset"]).lower() == "latest"
         has_past = not is_late and any(source.archive for source in plan.sources)
         if not (self._needs_spark(context) or has_past):
-            read = push.direct(bound, lambda *_: services.queries.note_unreadable(query_id))
+            read = push.direct(bound, lambda *_: services.queries.figures.note_unreadable(query_id))
         ends: Mapping[SharedQuery, int] = {}
         if read is None:
             topics = services.admin.identities({source.topic for source in plan.sources})
@@ -340,7 +340,7 @@ class QueryService:
     def _needs_spark(self, context: StatementContext) -> bool:
         """Whether errors of single records have consequences, which only a Spark query supports."""
         stops = context.config["ksql.fail.on.deserialization.error"]
-        return bool(stops) or context.services.queries.logs_records
+        return bool(stops) or context.services.queries.figures.logs_records
 
     def _start_shared(
         self,

@@ -8,6 +8,9 @@ is left over from a killed run, and its successor need not wait until Kafka has 
 A server that was frozen for longer than Kafka waits is fenced when another has taken its place: before its
 next command it commits an offset to the group, which Kafka rejects from members of an earlier generation, and
 it ends its queries once it learns that the lease is gone.
+
+It is no case of kafka/membership.py, where a second server gets a share, and the JVM must ask before each
+record: the lease refuses a second server, is taken before there is a JVM, and commits nothing while idle.
 """
 
 from __future__ import annotations
@@ -27,11 +30,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import NO_COORDINATOR, KafkaAdmin
 from ksql_spark.kafka.client import Connection
+from ksql_spark.kafka.membership import SESSION_MS, member_of
 
 log = logging.getLogger(__name__)
 
-#: after this time Kafka considers a member dead; its smallest default, milliseconds
-SESSION_MS = 6000
 #: a server that responds for this long is alive, seconds
 ALIVE_AFTER_S = SESSION_MS / 1000 + 3
 #: how long Kafka may take to grant the lease, seconds
@@ -196,18 +198,8 @@ class ServiceLease:
         return KsqlError("SERVICE_ID_IN_USE", id=self._service_id, servers=self._admin.servers, who=who)
 
     def _hold(self) -> None:
-        consumer = Consumer(
-            self._connection.config(
-                group_id=self._group,
-                client_id=f"{self._prefix}{socket.gethostname()} {os.getpid()}",
-                session_timeout_ms=SESSION_MS,
-                heartbeat_interval_ms=SESSION_MS // 4,
-                enable_auto_commit=False,
-                enable_auto_offset_store=False,
-                auto_offset_reset="latest",
-                allow_auto_create_topics=False,
-            )
-        )
+        me = f"{self._prefix}{socket.gethostname()} {os.getpid()}"
+        consumer = member_of(self._connection, self._group, me)
         try:
             self._wait_for_coordinator(consumer)
             self._subscribe(consumer)

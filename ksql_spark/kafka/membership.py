@@ -326,20 +326,13 @@ class Membership:
 
     def _new_consumer(self) -> Consumer:
         who = (CLIENT_ID, self._host, self._server, socket.gethostname(), str(os.getpid()))
-        return Consumer(
-            self._connection.config(
-                group_id=self._group,
-                group_instance_id=self._server,
-                client_id=" ".join(who),
-                partition_assignment_strategy="cooperative-sticky",
-                session_timeout_ms=SESSION_MS,
-                max_poll_interval_ms=60_000,
-                heartbeat_interval_ms=HEARTBEAT_MS,
-                enable_auto_commit=False,
-                enable_auto_offset_store=False,
-                auto_offset_reset="latest",
-                allow_auto_create_topics=False,
-            )
+        return member_of(
+            self._connection,
+            self._group,
+            " ".join(who),
+            group_instance_id=self._server,
+            partition_assignment_strategy="cooperative-sticky",
+            max_poll_interval_ms=60_000,
         )
 
     def _confirm(self, consumer: Consumer) -> None:
@@ -448,6 +441,23 @@ class Membership:
             self._holder.lost(slots)
 
 
+def member_of(connection: Connection, group: str, client_id: str, **more: Any) -> Consumer:
+    """Return a consumer that is to be a member of a group, and reads nothing."""
+    return Consumer(
+        connection.config(
+            group_id=group,
+            client_id=client_id,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            enable_auto_commit=False,
+            enable_auto_offset_store=False,
+            auto_offset_reset="latest",
+            allow_auto_create_topics=False,
+            **more,
+        )
+    )
+
+
 def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
     """The latest notes of slot owners.
 
@@ -478,4 +488,6 @@ def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> 
     return found
 
 
-__all__ = ["Holder", "Known", "Member", "Membership", "Mode", "Note", "members", "notes"]
+__all__ = [
+    "SESSION_MS", "Holder", "Known", "Member", "Membership", "Mode", "Note", "member_of", "members", "notes",
+]  # fmt: skip

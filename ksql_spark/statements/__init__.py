@@ -21,14 +21,6 @@ from ksql_spark.grammar.statements.describe import (
     ExplainFreshness,
     ExplainRow,
 )
-from ksql_spark.grammar.statements.evolution import (
-    AbortEvolution,
-    DescribeEvolution,
-    Rollback,
-    ShowVersions,
-    Swap,
-    Undrop,
-)
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
@@ -58,6 +50,14 @@ from ksql_spark.grammar.statements.sources import (
     RefreshSchema,
 )
 from ksql_spark.grammar.statements.types import CreateType, DropType
+from ksql_spark.grammar.statements.versions import (
+    AbortEvolution,
+    DescribeEvolution,
+    Rollback,
+    ShowVersions,
+    Swap,
+    Undrop,
+)
 from ksql_spark.statements.administration import session, unexecuted
 from ksql_spark.statements.answers import asserts, explain, show
 from ksql_spark.statements.base import describe
@@ -73,13 +73,22 @@ from ksql_spark.statements.base.context import (
     StoredQuery,
     ThisServer,
 )
-from ksql_spark.statements.definitions import connectors, evolving, functions, sinks, sources, types, versions
+from ksql_spark.statements.definitions import (
+    connectors,
+    describe_evolution,
+    functions,
+    sinks,
+    sources,
+    swaps,
+    types,
+    versions,
+)
 from ksql_spark.statements.queries import lifecycle
 from ksql_spark.statements.rows import failed_records, inserts, row_changes, tracing
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
-    AbortEvolution: evolving.abort_evolution,
+    AbortEvolution: swaps.abort_evolution,
     AlterSource: sources.alter_source,
     RefreshSchema: sources.refresh_schema,
     AlterSystem: session.alter_system,
@@ -97,7 +106,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DeleteRows: row_changes.change_rows,
     TruncateTable: row_changes.change_rows,
     DescribeConnector: connectors.describe_connector,
-    DescribeEvolution: evolving.describe_evolution,
+    DescribeEvolution: describe_evolution.describe_evolution,
     DescribeFunction: describe.describe_function,
     DescribeSink: sinks.describe_sink,
     DescribeSource: describe.describe_source,
@@ -121,7 +130,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     SetProperty: session.set_property,
     Show: show.show,
     ShowVersions: versions.show_versions,
-    Swap: evolving.swap,
+    Swap: swaps.swap,
     Terminate: lifecycle.terminate,
     UndefineVariable: session.undefine,
     Undrop: versions.undrop,

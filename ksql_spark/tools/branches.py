@@ -21,6 +21,7 @@ from ksql_spark import grammar
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.options import (
@@ -34,10 +35,9 @@ from ksql_spark.shell.options import (
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.tools import importer
-from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
+from ksql_spark.tools.comparing import BOUNDS, comparable, compared_rows, not_compared
 from ksql_spark.tools.format.layout import formatted
 from ksql_spark.tools.importer import Item
-from ksql_spark.tools.shadow import remove_way, set_properties
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _OFFSET = "auto.offset.reset"
@@ -137,7 +137,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
         topic: of the original.
     """
     (tree,) = parsed(text)
-    _rename(tree, lambda name: branch.copy_of(name) if name in names else name)
+    _rename(tree, lambda name: branch.copy_of(name) if name in names else name, keeps_qualifiers=True)
     if isinstance(tree, CreateAsSelect):
         # the usual name will do for one that has it, so that OR REPLACE need not name it
         is_usual = topic == branch.original(tree.name)
@@ -148,7 +148,7 @@ def copied(text: str, branch: Branch, names: Collection[str], topic: str | None)
 def merged(text: str, branch: Branch) -> grammar.Statement:
     """Return a copy's statement as one of the original, reduced to what defines its rows."""
     (tree,) = parsed(text)
-    _rename(tree, branch.original)
+    _rename(tree, branch.original, keeps_qualifiers=False)
     if isinstance(tree, CreateAsSelect):
         tree.set("or_replace", False)
         tree.set("if_not_exists", False)
@@ -157,14 +157,31 @@ def merged(text: str, branch: Branch) -> grammar.Statement:
     return tree
 
 
-def _rename(tree: grammar.Statement, new: Callable[[str], str]) -> None:
-    """Rename streams and tables; columns go on to be found by the old names."""
+def _rename(tree: grammar.Statement, new: Callable[[str], str], *, keeps_qualifiers: bool) -> None:
+    """Rename streams and tables.
+
+    Args:
+        tree: the statement.
+        new: returns the new name of one.
+        keeps_qualifiers: whether columns go on to be found by the old names. Else the names before columns
+            change, too, unless the statement already uses the new one for something else.
+    """
     own = {table.table_name for table in tree.find_all(nodes.CommonTable)}
-    for source in tree.find_all(nodes.AliasedSource):
+    sources = list(tree.find_all(nodes.AliasedSource))
+    aliases = {alias.name for node in tree.walk() if (alias := node.args.get("alias_identifier")) is not None}
+    taken = aliases | {source.source_name for source in sources}
+    qualifiers: dict[str, str] = {}
+    for source in sources:
         if source.source_name not in own:
             name, alias = new(source.source_name), source.alias_name
+            if not (keeps_qualifiers or alias in aliases or name in taken):
+                qualifiers[alias] = alias = name
             source.set("this", _identifier(name))
             source.set("alias_identifier", _identifier(alias) if alias != name else None)
+    for kind, part in ((exp.Column, "table"), (nodes.AllColumns, "source")):
+        for node in tree.find_all(kind):
+            if (given := node.args.get(part)) is not None and given.name in qualifiers:
+                node.set(part, _identifier(qualifiers[given.name]))
     if isinstance(tree, CreateAsSelect | InsertSelect):
         tree.set("this", _identifier(new(tree.name)))
 
@@ -221,19 +238,16 @@ def _diff(client: Client, branch: Branch, options: argparse.Namespace, console: 
         before = _text(merged(original.text, branch))
         console.status(f"comparing {what}")
         try:
-            differences: Differences | ServerError = compared_rows(
-                client, item.name, original.name, _common_columns(client, item, original)
-            )
+            columns = _common_columns(client, item, original)
+            comparison = compared_rows(client, what, item.name, original.name, columns)
         except ServerError as error:
-            differences = error
-        rows = " ".join(str(differences).split())
-        is_same = before == after and isinstance(differences, Differences) and differences.are_none
-        console.line(f"{'equal' if is_same else 'differs':<8} {what}: {rows}")
+            comparison = not_compared(what, error)
+        is_same = before == after and comparison.is_equal
+        console.line(f"{'equal' if is_same else 'differs':<8} {what}: {comparison}")
         for line in [*difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=99)][3:]:
             console.line(f"         {line}")
-        if isinstance(differences, Differences):
-            for line in differences.lines():
-                console.line(line)
+        for line in comparison.lines():
+            console.line(line)
     yield from ()
 
 

@@ -18,11 +18,12 @@ from sqlglot import exp
 from ksql_spark import grammar
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.shell.client import Client, ServerError, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
 from ksql_spark.tools import shadow
-from ksql_spark.tools.shadow import Place, Places, Result, remove_way, set_properties
+from ksql_spark.tools.shadow import Place, Places, Result
 
 if TYPE_CHECKING:
     from ksql_spark.tools.importer import Item
@@ -162,8 +163,7 @@ class _CutOver:
     def _check_rows(self) -> None:
         comparison = shadow.compared(self.source, self.target, self.other)
         if comparison.state in ("differs", "unknown") and not self.force:
-            reason = comparison.reason or comparison.differences
-            raise Refused(f"{comparison.state}: {reason}. --force takes it over as it is.")
+            raise Refused(f"{comparison.state}: {comparison}. --force takes it over as it is.")
 
     def _check_stateless(self, writers: Sequence[Mapping[str, Any]]) -> None:
         """Refuse queries whose results at the other server's positions depend on what was before them."""

@@ -36,6 +36,7 @@ from ksql_spark.shell.options import (
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
 from ksql_spark.tools import cutover, shadow
+from ksql_spark.tools.comparing import Comparison
 
 #: properties that ksqlDB stores with a statement but accepts from nobody
 _STORED_ONLY = ("CLEANUP_POLICY",)
@@ -229,7 +230,7 @@ def in_shadow(wanted: Sequence[Item]) -> tuple[list[Item], list[Outcome]]:
 
 def _compare(
     source: Client, target: Client, options: argparse.Namespace, console: Console
-) -> list[shadow.Comparison]:
+) -> list[Comparison]:
     """Compare both servers, and report; returns the results that are not equal. Raises ClientError."""
     comparisons = []
     console.status(f"comparing the results of {source.url}")
@@ -241,11 +242,9 @@ def _compare(
     return [compared for compared in comparisons if not compared.is_equal]
 
 
-def _watch(
-    source: Client, target: Client, options: argparse.Namespace, console: Console
-) -> list[shadow.Comparison]:
+def _watch(source: Client, target: Client, options: argparse.Namespace, console: Console) -> list[Comparison]:
     """Compare again and again until Ctrl-C, and report changes; return the last unequal comparisons."""
-    comparisons: dict[str, shadow.Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     reported: dict[str, str] = {}
     counted = ""
     try:
@@ -253,10 +252,10 @@ def _watch(
             console.status(f"comparison {number} begins")
             latest = {}
             for compared in shadow.compare(source, target):
-                latest[compared.name] = compared
+                latest[compared.what] = compared
                 line = _comparison(compared)
-                if reported.get(compared.name) != line:
-                    reported[compared.name] = line
+                if reported.get(compared.what) != line:
+                    reported[compared.what] = line
                     console.line(line)
                 console.status(f"comparison {number}: {len(latest)} done; Ctrl-C ends")
             comparisons = latest
@@ -275,18 +274,16 @@ def _cut_over(source: Client, target: Client, options: argparse.Namespace, conso
     return cutover.cut_over(source, target, there, here, force=options.force, console=console)
 
 
-def _counted(comparisons: Sequence[shadow.Comparison]) -> str:
+def _counted(comparisons: Sequence[Comparison]) -> str:
     equal = sum(compared.is_equal for compared in comparisons)
     return f"{len(comparisons)} results: {equal} equal" + (
         f", {len(comparisons) - equal} not" if equal < len(comparisons) else ""
     )
 
 
-def _comparison(compared: shadow.Comparison) -> str:
+def _comparison(compared: Comparison) -> str:
     """The line of a comparison, and those of its samples."""
-    first = f"{compared.state:<8} {compared.kind} {compared.name}: {compared.reason or compared.differences}"
-    samples = compared.differences.lines() if compared.differences is not None else ()
-    return "\n".join((first, *samples))
+    return "\n".join((f"{compared.state:<8} {compared.what}: {compared}", *compared.lines()))
 
 
 # ---- reading a server ----------------------------------------------------------------------------------

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import exp
-
 from ksql_spark import grammar
 from ksql_spark.client.values import type_text
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.grammar.with_clause import set_properties
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
-from ksql_spark.tools.comparing import BOUNDS, Differences, comparable, compared_rows
+from ksql_spark.tools.comparing import BOUNDS, Comparison, comparable, compared_rows, not_compared
 
 #: before the name of a result's topic
 PREFIX = "shadow_"
@@ -43,27 +42,6 @@ def shadowed(text: str, topic: str | None) -> str | None:
     return grammar.render(tree)
 
 
-_OF_THE_WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
-
-
-def set_properties(tree: grammar.Statement, **values: str | None) -> None:
-    """Set properties of WITH; None: remove one."""
-    kept = [p for p in tree.args["properties"] if p.name.upper() not in values]
-    added = [
-        nodes.Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
-        for name, value in values.items()
-        if value is not None
-    ]
-    tree.set("properties", [*kept, *added])
-
-
-def remove_way(tree: grammar.Statement) -> None:
-    """Remove properties about how a version came or where it began, which do not define it."""
-    # of a table, HISTORY says how long its past is kept
-    is_stream = isinstance(tree, CreateAsSelect) and tree.kind == "STREAM"
-    set_properties(tree, **dict.fromkeys((*_OF_THE_WAY, *(["HISTORY"] if is_stream else []))))
-
-
 def target_of(text: str) -> str | None:
     """Return the name that an INSERT INTO … SELECT writes; None for other statements."""
     tree = _tree(text)
@@ -72,37 +50,6 @@ def target_of(text: str) -> str | None:
 
 def _tree(text: str) -> grammar.Statement | None:
     return next(iter(parsed(text)), None)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The comparison of a stream or table on two servers.
-
-    Args:
-        kind: STREAM or TABLE.
-        name: its name on both servers.
-        differences: of their rows; None if it was not compared.
-        reason: why it was not compared; "" if it was.
-        is_behind: whether one of the servers had records left to read for it, so that differences may vanish.
-    """
-
-    kind: str
-    name: str
-    differences: Differences | None = None
-    reason: str = ""
-    is_behind: bool = False
-
-    @property
-    def state(self) -> str:
-        """The result in one word: equal, behind, differs or unknown."""
-        if self.differences is None:
-            return "unknown"
-        return "equal" if self.is_equal else "behind" if self.is_behind else "differs"
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether both have the same rows."""
-        return self.differences is not None and self.differences.are_none
 
 
 def compare(source: Client, target: Client) -> Iterator[Comparison]:
@@ -115,9 +62,9 @@ def compare(source: Client, target: Client) -> Iterator[Comparison]:
     for name, other in sorted(there.items()):
         mine = here.get(name)
         if mine is None:
-            yield Comparison(other.kind, name, reason="it does not exist here")
+            yield Comparison(other.what, "it does not exist here")
         elif mine.topic == other.topic:
-            yield Comparison(other.kind, name, reason=f"both servers use the topic {other.topic}")
+            yield Comparison(other.what, f"both servers use the topic {other.topic}")
         else:
             yield compared(source, target, other)
 
@@ -183,6 +130,16 @@ class Result:
     tree: CreateAsSelect
 
     @property
+    def name(self) -> str:
+        """The name of the stream or table."""
+        return str(self.described["name"])
+
+    @property
+    def what(self) -> str:
+        """The kind and name of the stream or table."""
+        return f"{self.kind} {self.name}"
+
+    @property
     def topic(self) -> str:
         """The topic of the stream or table."""
         return str(self.described["topic"])
@@ -237,27 +194,26 @@ def compared(source: Client, target: Client, other: Result) -> Comparison:
     Raises:
         ClientError: a server does not answer.
     """
-    comparison = Comparison(other.kind, str(other.described["name"]))
     declared = other.declared()
     if declared is None:
-        return replace(comparison, reason="the size of its windows is not in its statement")
+        return Comparison(other.what, "the size of its windows is not in its statement")
     columns = [*comparable(other.columns)]
     if windows := other.described.get("windowType"):
         # the ends of other windows follow from their starts
         columns += BOUNDS if windows in ("SESSION", "CUMULATIVE") else BOUNDS[:1]
     try:
-        target.run(f"DROP {comparison.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
+        target.run(f"DROP {other.kind} IF EXISTS {_THERE};")  # of a comparison that was killed
         target.run(declared)
         try:
-            differences = compared_rows(target, comparison.name, _THERE, columns)
+            comparison = compared_rows(target, other.what, other.name, _THERE, columns)
         finally:
-            target.run(f"DROP {comparison.kind} {_THERE};")
-        is_behind = not differences.are_none and any(
-            _has_more_to_read(client, comparison.name) for client in (target, source)
+            target.run(f"DROP {other.kind} {_THERE};")
+        is_behind = not comparison.is_equal and any(
+            _has_more_to_read(client, other.name) for client in (target, source)
         )
     except ClientError as error:
-        return replace(comparison, reason=" ".join(str(error).split()))
-    return replace(comparison, differences=differences, is_behind=is_behind)
+        return not_compared(other.what, error)
+    return replace(comparison, is_behind=is_behind)
 
 
 def _value(value: Any) -> str:
@@ -265,6 +221,6 @@ def _value(value: Any) -> str:
 
 
 __all__ = [
-    "PREFIX", "Comparison", "Place", "Places", "Result", "compare", "compared", "describe", "places",
-    "results", "set_properties", "shadowed", "target_of",
+    "PREFIX", "Place", "Places", "Result", "compare", "compared", "describe", "places",
+    "results", "shadowed", "target_of",
 ]  # fmt: skip

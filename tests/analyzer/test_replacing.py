@@ -134,6 +134,9 @@ def test_replacement(kind: str, old: str, new: str, refusal: str | None) -> None
     with pytest.raises(KsqlError) as raised:
         replaced()
     assert refusal in raised.value.message
+    way = "WITH (EVOLVE = 'backfill')" if kind == "TABLE" else "WITH (EVOLVE = 'backfill', HISTORY = 'keep')"
+    if raised.value.message.startswith("Cannot upgrade"):
+        assert f"{way} changes more: EXPLAIN EVOLUTION tells how." in str(raised.value.hint)
 
 
 @pytest.mark.parametrize("new", ["id, w FROM s", "id, v AS w FROM s", "id, CAST(v AS BIGINT) AS v FROM s"])
@@ -141,8 +144,9 @@ def test_columns_of_the_sink_must_stay(new: str) -> None:
     store = MetaStore()
     run(SCENE, store)
     run("CREATE STREAM o AS SELECT id, v FROM s;", store)
-    with pytest.raises(KsqlError, match="Cannot upgrade data source"):
+    with pytest.raises(KsqlError, match="Cannot upgrade data source") as raised:
         bind(f"CREATE OR REPLACE STREAM o AS SELECT {new};", store)
+    assert "WITH (EVOLVE = 'backfill', HISTORY = 'keep') changes more" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.statements.definitions.evolving import progress
+from ksql_spark.statements.definitions.swaps import progress
 from tests.integration.kafka_streams_model import Changes
 from tests.waiting import TIMEOUT_S
 

@@ -42,6 +42,6 @@ def test_a_micro_batch_that_is_over_leaves_nothing_waiting(
                 assert time.monotonic() < deadline
                 count += len(written.poll_batch(0.5))
     (query,) = engine.services.queries.all()
-    while engine.services.queries.traffic()[query.id].waiting_ms is not None:
+    while engine.services.queries.figures.traffic()[query.id].waiting_ms is not None:
         assert time.monotonic() < deadline
         time.sleep(0.1)

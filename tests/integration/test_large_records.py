@@ -40,4 +40,4 @@ def test_a_record_that_the_sink_does_not_take(
     assert keys == [b"a", b"c"]
     (query,) = [q for q in engine.services.queries.all() if q.plan.sink.topic == sink]
     assert query.state == "RUNNING"
-    assert engine.services.queries.counts(query.id).failed == 1
+    assert engine.services.queries.figures.counts(query.id).failed == 1

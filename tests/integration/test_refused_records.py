@@ -65,7 +65,7 @@ def test_times_that_the_sink_does_not_take(
     assert keys_in(kafka_admin, made, 4) == [b"a", b"b", b"c", b"far"]  # topics of ours take any time
     queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
     assert queries[sink].state == "RUNNING" and not queries[sink].errors
-    assert sum(engine.services.queries.counts(queries[sink].id)[:4]) == 1
+    assert sum(engine.services.queries.figures.counts(queries[sink].id)[:4]) == 1
     for name, topic in (("limited", sink), ("free", made)):
         (warning,) = execute(f"DESCRIBE {name};")[0]["warnings"]
         hint = "times are in the year 55840; is the column T in microseconds?"
@@ -110,7 +110,7 @@ def test_records_that_the_sink_does_not_take(
     assert keys_in(kafka_admin, sink, 2) == [b"a", b"b"]
     queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
     assert queries[sink].state == "RUNNING" and not queries[sink].errors
-    assert engine.services.queries.counts(queries[sink].id).failed == 1
+    assert engine.services.queries.figures.counts(queries[sink].id).failed == 1
     deadline = time.monotonic() + TIMEOUT_S
     while not queries[strict].errors:
         assert time.monotonic() < deadline

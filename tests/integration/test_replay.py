@@ -203,7 +203,7 @@ def test_a_replay_that_ends_in_the_middle(
         "level": "INFO", "logger": f"processing.{query}.Replay", "time": 0, "message": None,
         "input": {"topic": topic, "partition": 0, "offset": 0}, "replay": 1,
     }  # fmt: skip
-    sink, log = services.metastore.require("COPY").topic, services.queries.log_topic
+    sink, log = services.metastore.require("COPY").topic, services.queries.figures.log_topic
     assert log is not None
     killed._producer.begin_transaction()
     killed._producer.produce(sink, b'{"A":0,"N":1}')

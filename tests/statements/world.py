@@ -25,6 +25,8 @@ from ksql_spark.kafka_connect import NoConnect
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.runtime.command_log import Command, CommandLog, Unreadable, decode, encode
 from ksql_spark.runtime.driver.access import SparkAccess
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
@@ -252,12 +254,10 @@ class World:
     def _start(self) -> None:
         admin = cast(KafkaAdmin, self.admin)
         config = CurrentConfig(self._config)
+        folder = LocalFolder(self._folder / "checkpoints")
+        nothing = cast(Any, None)
         self.queries = FakeQueries(
-            cast(Any, None),
-            admin,
-            LocalFolder(self._folder / "checkpoints"),
-            cast(Any, None),
-            config,
+            Environment(nothing, admin, QueryCheckpoints(folder, folder), nothing, config)
         )
         self.services = services = Services(
             catalog=Catalog(),

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from ksql_spark import grammar
 from ksql_spark.shell.client import Client, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools import branches
@@ -38,6 +39,27 @@ def test_an_original_is_changed_as_its_copy_was(ways: list[str], expected: list[
     (statement,) = sent
     assert all(part in statement for part in expected)
     assert ("EVOLVE" in statement) == ("backfill" in ways)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("SELECT DEV__A.K, DEV__A.* FROM DEV__A", "SELECT A.K, A.* FROM A"),
+        ("SELECT A.K FROM DEV__A AS A", "SELECT A.K FROM A"),
+        ("SELECT D.K FROM DEV__A AS D", "SELECT D.K FROM A AS D"),
+        (
+            "SELECT DEV__A.K, A.V FROM DEV__A JOIN A ON DEV__A.K = A.K",
+            "SELECT DEV__A.K, A.V FROM A AS DEV__A JOIN A ON DEV__A.K = A.K",
+        ),
+        ("SELECT DEV__A.K FROM (SELECT DEV__A.K FROM DEV__A) AS DEV__A", None),
+    ],
+)
+def test_a_copy_is_shown_as_the_original_would_be_written(written: str, shown: str | None) -> None:
+    tree = branches.merged(
+        f"CREATE OR REPLACE STREAM DEV__S AS {written} EMIT CHANGES;", branches.Branch("dev")
+    )
+    shown = shown or "SELECT DEV__A.K FROM (SELECT DEV__A.K FROM A AS DEV__A) AS DEV__A"
+    assert grammar.render(tree) == f"CREATE STREAM S AS {shown} EMIT CHANGES"
 
 
 @pytest.mark.parametrize(

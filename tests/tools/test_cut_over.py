@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 from live_server import LiveServer
 
-from ksql_spark.runtime.queries import differences, runs
+from ksql_spark.runtime.queries import differences, takeovers
 from ksql_spark.shell.client import Client, ClientError, ServerError
 from ksql_spark.shell.main import main
 from ksql_spark.tools import cutover, shadow
-from ksql_spark.tools.comparing import Differences
-from ksql_spark.tools.shadow import Comparison
+from ksql_spark.tools.comparing import Comparison
 from tests.statements.world import World
 from tests.tools.world_engine import WorldEngine
 
@@ -46,7 +45,7 @@ class Pair:
         self.here.admin = self.there.admin
         self.here.restart()
         #: what a comparison finds
-        self.found = Comparison("", "", Differences((3, 3), 0, 0))
+        self.found = Comparison("", rows=(3, 3))
         self.urls: tuple[str, str] = ("", "")
 
     def import_(self, *more: str) -> int:
@@ -70,16 +69,12 @@ class Pair:
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     two = Pair(tmp_path)
     monkeypatch.setattr(
-        shadow,
-        "compared",
-        lambda _source, _target, other: replace(
-            two.found, kind=other.kind, name=str(other.described["name"])
-        ),
+        shadow, "compared", lambda _source, _target, other: replace(two.found, what=other.what)
     )
     monkeypatch.setattr(cutover, "_LOOK_S", 0.01)
     # the rows of topics
     monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: {})
-    monkeypatch.setattr(runs, "fence", lambda *_: None)
+    monkeypatch.setattr(takeovers, "fence", lambda *_: None)
     monkeypatch.setattr(differences, "writer", lambda *_: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(differences, "write", lambda *_: None)
     with LiveServer(WorldEngine(two.there)) as first, LiveServer(WorldEngine(two.here)) as second:
@@ -182,7 +177,7 @@ def test_results_that_differ_are_refused_unless_forced(
     pair: Pair, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair.begin(STREAM)
-    pair.found = Comparison("", "", Differences((3, 4), 0, 1))
+    pair.found = Comparison("", rows=(3, 4), only_here=1)
     assert pair.import_("--cut-over") == 1
     assert "refused  STREAM KEPT: differs: 3 rows there, 4 here" in capsys.readouterr().out
     assert {*pair.there.states().values()} == {"RUNNING"}

@@ -25,8 +25,6 @@ from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import Schema
 
-#: the hint for tables, which may also change beside the running version
-BACKFILL = "WITH (EVOLVE = 'backfill') changes more: EXPLAIN EVOLUTION tells how."
 #: hints: if some changes are allowed; if none is
 RULE = (
     "CREATE OR REPLACE may change the WHERE on the source and append columns to SELECT that use existing "
@@ -48,9 +46,8 @@ def check_query_replacement(old: PersistentQuery, new: PersistentQuery, node: Pl
     """
 
     def refuse(reason: str, hint: str = RULE) -> Exception:
-        if is_evolvable(new.sink):
-            hint = f"{hint} {BACKFILL}"
-        return invalid(f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}", node, hint=hint)
+        text = f"Cannot upgrade the query that writes `{new.sink.name}`: {reason}"
+        return invalid(text, node, hint=f"{hint} {evolve_hint(new.sink)}")
 
     before, after = old.root, new.root
     if isinstance(before, Expire) and isinstance(after, Expire) and before.ttl_ms == after.ttl_ms:
@@ -130,9 +127,10 @@ def _kept_columns(clause: str, node: Node) -> tuple[str, object]:
     return (f"the columns of the rows that {clause} keeps", node.schema)
 
 
-def is_evolvable(sink: DataSource) -> bool:
-    """Whether EVOLVE = 'backfill' may change the query of a sink."""
-    return sink.is_sink and sink.kind == TABLE
+def evolve_hint(sink: DataSource) -> str:
+    """Return the hint how to change more of the query that writes a stream or table."""
+    history = "" if sink.kind == TABLE else ", HISTORY = 'keep'"
+    return f"WITH (EVOLVE = 'backfill'{history}) changes more: EXPLAIN EVOLUTION tells how."
 
 
-__all__ = ["BACKFILL", "check_query_replacement", "is_evolvable"]
+__all__ = ["but_for_columns", "check_query_replacement", "evolve_hint"]

@@ -12,7 +12,7 @@ from ksql_spark.analyzer.base.failures import failure, invalid, place, within_st
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping, known_format
 from ksql_spark.analyzer.definitions.properties import Properties, with_naming
-from ksql_spark.analyzer.definitions.replacing import BACKFILL, is_evolvable
+from ksql_spark.analyzer.definitions.replacing import evolve_hint
 from ksql_spark.analyzer.expressions.binding import bind_check
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.expressions import Call, ColumnRef, columns_in, name_text, walk
@@ -389,10 +389,8 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
     hint = (
         "CREATE OR REPLACE may only append value columns."
         if not new.is_sink
-        else "CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns."
+        else f"CREATE OR REPLACE ... AS SELECT may change WHERE, and append value columns. {evolve_hint(new)}"
     )
-    if is_evolvable(new):
-        hint = f"{hint} {BACKFILL}"
 
     def refuse(reason: str) -> Exception:
         text = f"Cannot add {word} '{new.name}': Cannot upgrade data source: {reason}"

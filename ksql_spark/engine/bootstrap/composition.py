@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ksql_spark.config import Config, CurrentConfig
+from ksql_spark.engine.automatic_swaps import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.bootstrap.connect import create_connect
 from ksql_spark.engine.bootstrap.kafka import (
     advertised_host,
@@ -31,7 +32,6 @@ from ksql_spark.engine.bootstrap.spark import (
 )
 from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.command_runner import CommandRunner
-from ksql_spark.engine.evolutions import CHECK_EVERY_S, AutomaticSwaps
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
@@ -52,6 +52,7 @@ from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
+from ksql_spark.runtime.queries.handover import Handover
 from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
@@ -206,7 +207,7 @@ class Bootstrap:
         create_log_stream(config, services, statements, lifecycle)
         _require_registry(services, lifecycle.report)
         services.queries.start_registered(lifecycle.report)
-        swaps = PeriodicTask("evolutions", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
+        swaps = PeriodicTask("automatic-swaps", CHECK_EVERY_S, AutomaticSwaps(services, statements).check)
         lifecycle.on_stop(swaps.close)
         swaps.start()
         if config["ksql.console.enabled"]:
@@ -215,7 +216,7 @@ class Bootstrap:
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(services.queries, cluster.lags, lambda: history.says)
+            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.says)
         if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:

@@ -15,6 +15,8 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.driver.access import SparkAccess
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
@@ -78,17 +80,11 @@ def create_queries(
     service_id = str(config()["ksql.service.id"])
     heartbeat = IdleHeartbeat(admin, service_id)
     lifecycle.on_stop(heartbeat.close)
-    queries = QueryManager(
-        spark.session,
-        admin,
-        state,
-        heartbeat,
-        config,
-        functions=catalog.functions,
-        processing_log=processing_log,
-        placement=placement,
-        scratch=scratch,
+    checkpoints = QueryCheckpoints(state, scratch)
+    environment = Environment(
+        spark.session, admin, checkpoints, heartbeat, config, catalog.functions, processing_log
     )
+    queries = QueryManager(environment, placement)
 
     def shut_down() -> None:
         if not queries.shut_down() and kill_spark is not None:

@@ -122,13 +122,13 @@ class SparkSupervisor:
         how = why or _how_it_ended(code)
         log.error("Spark's process %s; restarting it with all queries", how)
         self._starting.problem = f"Spark's process {how}. It is restarting."
-        lost = self._queries.lose_spark(f"Spark's process {how}")
+        lost = self._queries.spark_loss.begin(f"Spark's process {how}")
         unproven = [query for query in lost if query.id in self._ends and not self._is_proven(query)]
         self._waiting += [query for query in lost if query not in self._waiting]
         if why is None:
             self._blame(lost, unproven, code)
         if self._starting.until_running(self._restarted, self._closing.is_set):
-            self._queries.regain_spark()
+            self._queries.spark_loss.end()
             self._start_queries(one_by_one=bool(unproven))
 
     def _blame(self, lost: Sequence[ManagedQuery], unproven: Sequence[ManagedQuery], code: int) -> None:
@@ -167,7 +167,7 @@ class SparkSupervisor:
 
     def _start_query(self, query: ManagedQuery) -> None:
         self._committed[query.id] = self._queries.checkpoints.committed_or_none(query)
-        self._queries.start_lost(query)
+        self._queries.spark_loss.restart(query)
 
     def _is_proven(self, query: ManagedQuery) -> bool:
         """Whether it has committed something, or has run for a while, since its start."""

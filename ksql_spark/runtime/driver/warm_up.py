@@ -28,7 +28,9 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import lower_transient
+from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
@@ -112,12 +114,10 @@ class WarmUp:
             return
         began = time.monotonic()
         hurried = _Hurried(self._config)
+        heartbeat = IdleHeartbeat(self._admin, str(self._config["ksql.service.id"]))
+        checkpoints = QueryCheckpoints(self._checkpoints, self._checkpoints)
         queries = QueryManager(
-            lambda: self._session,
-            self._admin,
-            self._checkpoints,
-            IdleHeartbeat(self._admin, str(self._config["ksql.service.id"])),
-            lambda: hurried,
+            Environment(lambda: self._session, self._admin, checkpoints, heartbeat, lambda: hurried)
         )
         self._queries = queries
         try:

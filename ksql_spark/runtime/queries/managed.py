@@ -14,8 +14,9 @@ from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.errors import QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.backoff import Retries
-from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
+from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.differences import TopicRows
+from ksql_spark.runtime.queries.evolution import Backfill, Evolution, Swap
 from ksql_spark.runtime.queries.states import Lifecycle, State
 from ksql_spark.runtime.queries.topics import QueryTopics
 from ksql_spark.spark import jvm
@@ -109,8 +110,14 @@ class ManagedQuery:
 
     @property
     def evolution(self) -> Evolution | None:
-        """The evolution of which this query is, or was, the new version; None if there is none."""
+        """How it follows the version before; None if there was none, or it goes on with its state."""
         return self._definition.evolution
+
+    @property
+    def own_topics(self) -> tuple[str, ...]:
+        """The topics that end with it: internal ones, and that of a new version beside the old one."""
+        internal, evolution = internal_topics(self.plan), self.evolution
+        return (*internal, evolution.topic) if isinstance(evolution, Backfill | Swap) else internal
 
     @property
     def definition(self) -> QueryDefinition:

@@ -6,33 +6,23 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
-from pyspark.sql import SparkSession
-
-from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.spec import Spec
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.transactions import fence
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.errors import SYSTEM, classify, reason
-from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
-from ksql_spark.runtime.queries.checkpoints import Offsets
-from ksql_spark.runtime.queries.differences import Differences
-from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
+from ksql_spark.runtime.queries.environment import Environment
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
+from ksql_spark.runtime.queries.registry import QueryRegistry
 from ksql_spark.runtime.queries.removals import PendingRemovals
-from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
 from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.spark_loss import SparkLoss
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
 from ksql_spark.runtime.queries.watcher import QueryWatcher
 from ksql_spark.spark import jvm
-from ksql_spark.spark.processing_log import Counts, ProcessingLog
-from ksql_spark.spark.traffic import Traffic
-from ksql_spark.storage import Folder
 
 log = logging.getLogger(__name__)
 
@@ -40,70 +30,30 @@ log = logging.getLogger(__name__)
 END_S = 1.5
 
 
-class QueryManager:
-    """All queries of this server. Thread-safe.
+class QueryManager(QueryRegistry):
+    """Starts, stops and retries the queries of this server. Thread-safe.
 
     Args:
-        session: returns the current Spark session; the JVM may restart.
-        admin: of the cluster that queries read from and write to.
-        checkpoints: folder with one folder for each query's checkpoints.
-        heartbeat: for queries with an idle timeout.
-        config: returns the server's current configuration.
-        functions: returns the server's user functions by name.
-        processing_log: receives errors of single records; None: they are not reported.
+        environment: what queries share.
         placement: decides which queries are this server's; None: all are.
-        scratch: folder with one folder for each push query's checkpoints; None: ``checkpoints``.
     """
 
-    def __init__(
-        self,
-        session: Callable[[], SparkSession],
-        admin: KafkaAdmin,
-        checkpoints: Folder,
-        heartbeat: IdleHeartbeat,
-        config: Callable[[], Config],
-        *,
-        functions: Callable[[], Mapping[str, Spec]] = dict,
-        processing_log: ProcessingLog | None = None,
-        placement: Placement | None = None,
-        scratch: Folder | None = None,
-    ) -> None:
+    def __init__(self, environment: Environment, placement: Placement | None = None) -> None:
+        super().__init__()
+        self.environment = environment
         self._placement = placement
-        self.checkpoints = QueryCheckpoints(checkpoints, scratch or checkpoints)
-        self._admin = admin
-        self._config = config
-        self._log = processing_log
-        self._session = session
-        self._functions = functions
-        self._queries: dict[str, ManagedQuery] = {}
-        #: stream or table -> the queries that write it; lookups read it without the lock
-        self._writers: dict[str, tuple[ManagedQuery, ...]] = {}
-        self._lock = threading.RLock()
-        #: push query -> the number of records that it could not read, and the time of the last one, epoch ms
-        self._unreadable: dict[str, tuple[int, int]] = {}
-        #: the number of records that push queries could not read, including those that have ended
-        self.unreadable_by_push = 0
-        #: restarts of Spark's JVM
-        self.spark_restarts = 0
+        self.checkpoints = environment.checkpoints
+        self._admin = environment.admin
+        self.figures = QueryFigures(environment.processing_log)
         #: nothing starts during the replay of the command log
         self._replaying = True
-        #: set from the exit of Spark's JVM until it is back; the supervisor then restarts queries
-        self._spark_is_gone = threading.Event()
         self._closing = threading.Event()
-        self._runs = QueryRuns(
-            session,
-            admin,
-            self.checkpoints,
-            heartbeat,
-            config,
-            functions=functions,
-            processing_log=processing_log,
-            queries=self.managed,
-            failed=self._did_not_go_on,
-        )
+        self._runs = QueryRuns(environment, queries=self.managed, failed=self._did_not_go_on)
+        self.takeovers = self._runs.takeovers
+        self.spark_loss = SparkLoss(self, self._runs, self.halt, self.start_or_fail)
         self.removals = PendingRemovals()
-        self._watcher = QueryWatcher(self, self._runs, self.checkpoints, self.removals, admin)
-        self._watcher.start()
+        self.watcher = QueryWatcher(self, self._runs, environment, self.removals)
+        self.watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
         """Whether a query belongs to this server."""
@@ -144,22 +94,6 @@ class QueryManager:
         self._list(query)
         if not is_all:
             self._runs.start_rest(query)
-
-    def swapped(self, query: ManagedQuery) -> Differences | None:
-        """Return the changes that a swap made; see QueryRuns.swapped."""
-        return self._runs.swapped(query)
-
-    def has_taken_over(self, query: ManagedQuery) -> bool:
-        """Whether the new version has taken over; see QueryRuns.has_taken_over."""
-        return self._runs.has_taken_over(query)
-
-    def warm_up(self, query: ManagedQuery) -> Offsets | None:
-        """Return where the warm-up of a new version ends; see QueryRuns.warm_up."""
-        return self._runs.warm_up(query)
-
-    def position(self, query: ManagedQuery) -> Offsets:
-        """Return the query's position; see QueryRuns.position."""
-        return self._runs.position(query)
 
     def state_of(self, query: ManagedQuery) -> tuple[str, str | None]:
         """Return a query's state, and its host if that is another server, according to that server's note.
@@ -230,72 +164,23 @@ class QueryManager:
         if self._placement is not None:
             self._placement.slots.add(query.id, self._beside(query))
 
-    def _beside(self, query: ManagedQuery) -> str | None:
-        """The id of the query beside which a new version runs until it takes over; None if there is none."""
-        evolution = query.evolution
-        if evolution is None or evolution.is_swapped:
-            return None
-        with self._lock:
-            writers = self._writers.get(evolution.table, ())
-        return next((writer.id for writer in writers if writer.creates_sink), None)
-
-    # ---- several servers (runtime.placement) ---------------------------------------------------------
-
-    def take(self, owns: Callable[[str], bool]) -> None:
-        """Start the waiting queries that, according to ``owns``, belong to this server."""
-
-        def start(query: ManagedQuery) -> None:
-            with query.control:
-                waits = query.state in (State.ELSEWHERE, State.REGISTERED) and not query.spark
-                if waits and owns(query.id) and self.find(query.id) is query and not self._closing.is_set():
-                    log.info("query %s now runs here", query.id)
-                    self.start_or_fail(query)
-
-        if not self._replaying:
-            with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-take") as pool:
-                list(pool.map(start, [query for query in self.all() if not query.is_transient]))
-
-    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
-        """Stop the queries that this server does not own.
+    def leave(self, query: ManagedQuery, *, at_once: bool) -> None:
+        """Stop a query that now belongs to another server; its state stays.
 
         Args:
-            owns: whether this server owns the query with an id.
-            at_once: end them in the middle of a batch, because another server may already run them.
+            query: which.
+            at_once: end it in the middle of a batch, because that server may already run it.
         """
-
-        def end(query: ManagedQuery) -> None:
-            with query.control:
-                if not self.has(query):
-                    return  # it has been dropped meanwhile
-                if at_once:
-                    self._runs.end(query)
-                else:
-                    self._runs.drain_and_end(query)
-                query.loading, query.rows = set(), None
-                query.lifecycle.apply(Event.LEAVE)
-                query.retries.forget()
-
-        gone = [query for query in self.all() if not query.is_transient and not owns(query.id)]
-        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="query-give") as pool:
-            list(pool.map(end, gone))
-
-    def not_running(self, owns: Callable[[str], bool]) -> dict[str, str]:
-        """Id -> state of the queries in ``owns`` that are not simply running."""
-        mine = [query for query in self.all() if not query.is_transient and owns(query.id)]
-        return {query.id: query.state for query in mine if query.state is not State.RUNNING}
-
-    def records(self) -> dict[str, int]:
-        """Id -> the number of records that a running persistent query has read and written since Spark
-        started.
-        """
-        traffic = self.traffic()
-        return {
-            query.id: sum(volume.records for side in traffic[query.id][:2] for volume in side.values())
-            if query.id in traffic
-            else 0
-            for query in self.all()
-            if not query.is_transient and query.state is State.RUNNING
-        }
+        with query.control:
+            if not self.has(query):
+                return  # it has been dropped meanwhile
+            if at_once:
+                self._runs.end(query)
+            else:
+                self._runs.drain_and_end(query)
+            query.loading, query.rows = set(), None
+            query.lifecycle.apply(Event.LEAVE)
+            query.retries.forget()
 
     def _start_registered(self, query: ManagedQuery, start: Callable[[ManagedQuery], None]) -> None:
         try:
@@ -305,57 +190,6 @@ class QueryManager:
             if isinstance(error, KsqlError):
                 raise
             raise KsqlError("QUERY_FAILED", id=query.id, reason=reason(error)) from error
-
-    def add(self, query: ManagedQuery) -> None:
-        """Add a push query that runs without Spark, so that it is listed and TERMINATE ends it."""
-        query.lifecycle.apply(Event.START)
-        with self._lock:
-            self._queries[query.id] = query
-
-    def share(self, query: ManagedQuery, runner: ManagedQuery) -> bool:
-        """Let a push query share the Spark query of ``runner``; False if that one fails or ends."""
-        with self._lock:
-            if not self.has(runner) or not runner.clients or runner.errors:
-                return False
-            query.shares, query.errors = runner, runner.errors
-            query.lifecycle.apply(Event.START)
-            runner.clients.add(query.id)
-            self._queries[query.id] = query
-            return True
-
-    def _let_go(self, query: ManagedQuery) -> ManagedQuery | None:
-        """Remove a client from its shared query; returns the query to end, None if others still need it."""
-        runner = query.runner
-        with self._lock:
-            if not query.is_transient or (query is runner and not query.clients):
-                return query
-            query.is_listed = False
-            runner.clients.discard(query.id)
-            if query is not runner and self.has(query):
-                del self._queries[query.id]
-                query.lifecycle.apply(Event.END)
-            return None if runner.clients else runner
-
-    @property
-    def logs_records(self) -> bool:
-        """Whether errors of single records are written to a topic."""
-        return self._log is not None and self._log.has_topic
-
-    @property
-    def log_topic(self) -> str | None:
-        """The topic to which errors of single records are written; None: they are only counted."""
-        return self._log.topic if self._log is not None else None
-
-    def replay(self, query: ManagedQuery, writer_id: str, find: Callable[[], Iterable[Failed]]) -> Replayed:
-        """Send failed records of a query without state through it once more; see Replay.
-
-        Raises:
-            KsqlError: as Replay.run().
-        """
-        assert self._log is not None  # the statement has checked it
-        setting = partial(self._runs.setting, query)
-        replay = Replay(query, self._admin, self._session(), self._log, self._functions, setting, writer_id)
-        return replay.run(find)
 
     def start_registered(self, report: Callable[[str], None]) -> None:
         """Start the registered queries; one that does not start is retried like a failed one."""
@@ -375,59 +209,6 @@ class QueryManager:
         with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-start") as pool:
             list(pool.map(start, enumerate(waiting, 1)))
 
-    def find(self, query_id: str) -> ManagedQuery | None:
-        """The query with this id, or None."""
-        with self._lock:
-            query = self._queries.get(query_id)
-            return query if query is not None and query.is_listed else None
-
-    def all(self) -> list[ManagedQuery]:
-        """All queries, sorted by id."""
-        return [query for query in self.managed() if query.is_listed]
-
-    def managed(self) -> list[ManagedQuery]:
-        """All queries, including those that only run for push queries that share them."""
-        with self._lock:
-            return [self._queries[i] for i in sorted(self._queries)]
-
-    def runs(self) -> frozenset[tuple[str, float, State]]:
-        """The runs of queries: id, last start and state, which change with each run."""
-        return frozenset((q.id, q.retries.started_at, q.state) for q in self.managed())
-
-    def has(self, query: ManagedQuery) -> bool:
-        """Whether the manager still has a query."""
-        with self._lock:
-            return self._queries.get(query.id) is query
-
-    def knows(self, query_id: str) -> bool:
-        """Whether a query with this id exists, here or on another server."""
-        return query_id in self._queries
-
-    def stopped_writers(self, source: str) -> tuple[str, ...]:
-        """The ids of the queries that write a stream or table and are not running."""
-        # without the lock, because each lookup asks
-        return tuple([q.id for q in self._writers.get(source, ()) if q.state is not State.RUNNING])
-
-    def counts(self, query_id: str) -> Counts:
-        """Counts of a query's record errors since the server started."""
-        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
-        own = self._unreadable.get(query_id)
-        return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
-
-    def traffic(self) -> dict[str, Traffic]:
-        """Records and bytes that queries have read and written, by id, since Spark's JVM started."""
-        return self._log.traffic() if self._log is not None else {}
-
-    def jvm_figures(self) -> dict[str, float]:
-        """Metrics of Spark's JVM, by their names in JvmFigures.java."""
-        return self._log.jvm_figures() if self._log is not None else {}
-
-    def note_unreadable(self, query_id: str) -> None:
-        """A push query without Spark could not read a record. Only one thread per query calls this."""
-        known = self._unreadable.get(query_id, (0, 0))
-        self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
-        self.unreadable_by_push += 1
-
     def kill(self, query_id: str) -> ManagedQuery | None:
         """End a query at once, in the middle of a batch; its state stays for drop()."""
         query = self.find(query_id)
@@ -440,37 +221,11 @@ class QueryManager:
             self._remove(query)
             self._runs.end(query)
 
-    def _list(self, query: ManagedQuery) -> None:
-        """Add a query to the manager, perhaps in place of another one with its id."""
-        with self._lock:
-            before = self._queries.get(query.id)
-            if before is not None:
-                self._unlist_writer(before)
-            self._queries[query.id] = query
-            self._writers[query.plan.sink.name] = (*self._other_writers(query), query)
-
-    def _unlist_writer(self, query: ManagedQuery) -> None:
-        if others := self._other_writers(query):
-            self._writers[query.plan.sink.name] = others
-        else:
-            self._writers.pop(query.plan.sink.name, None)
-
-    def _other_writers(self, query: ManagedQuery) -> tuple[ManagedQuery, ...]:
-        """The other queries that write what ``query`` writes."""
-        return tuple(q for q in self._writers.get(query.plan.sink.name, ()) if q.id != query.id)
-
     def _remove(self, query: ManagedQuery) -> None:
         """Remove a query from the manager."""
-        with self._lock:
-            if self._queries.get(query.id) is query:
-                del self._queries[query.id]
-                self._unlist_writer(query)
-                query.lifecycle.apply(Event.END)
-                self._unreadable.pop(query.id, None)
-                if self._placement is not None and not self._closing.is_set():
-                    self._placement.remove(query.id)
-        if self._log is not None:
-            self._log.forget(query.id)
+        if self._take_out(query) and self._placement is not None and not self._closing.is_set():
+            self._placement.remove(query.id)
+        self.figures.forget(query.id)
 
     def start_or_fail(self, query: ManagedQuery) -> None:
         """Start a query; if it does not start, it is in ERROR and will be retried."""
@@ -512,9 +267,8 @@ class QueryManager:
         Its run has ended its transaction, unless its JVM is gone.
         """
         self.end_transactions(*query.plan.transactional_ids)
-        self._runs.remove_state(query)
-        if query.evolution is not None and query.evolution.topic:
-            self._admin.delete_topics([query.evolution.topic])
+        self.checkpoints.remove(query.id)
+        self._admin.delete_topics(query.own_topics)
 
     def stop(self, query_id: str) -> None:
         """Drain a query, then end it; its state stays."""
@@ -537,21 +291,17 @@ class QueryManager:
 
     def resume(self, *query_ids: str) -> None:
         """Continue paused or halted queries; one that does not start is in ERROR and is retried."""
-        for query in map(self.find, query_ids):
-            if query is not None:
-                with query.control:
-                    self._resume(query)
-
-    def _resume(self, query: ManagedQuery) -> None:
-        is_halted = query.state is State.ERROR and query.retries.is_halted
-        if not is_halted and query.state is not State.PAUSED:
-            return
-        query.lifecycle.apply(Event.RESUME)
-        query.accepts_loss = is_halted
-        if self._placement is not None:
-            self._placement.take_soon()
-        elif not self._replaying:
-            self.start_or_fail(query)
+        for query in filter(None, map(self.find, query_ids)):
+            with query.control:
+                is_halted = query.state is State.ERROR and query.retries.is_halted
+                if not is_halted and query.state is not State.PAUSED:
+                    continue
+                query.lifecycle.apply(Event.RESUME)
+                query.accepts_loss = is_halted
+                if self._placement is not None:
+                    self._placement.take_soon()
+                elif not self._replaying:
+                    self.start_or_fail(query)
 
     def restart(self, query_id: str) -> None:
         """Stop a query and start it again, for example with other settings; a paused query stays paused."""
@@ -582,50 +332,6 @@ class QueryManager:
             if query.state is not State.PAUSED and not self._replaying:
                 self.start_or_fail(query)
 
-    # ---- the end of Spark's JVM (runtime.supervisor) --------------------------------------------------
-
-    def lose_spark(self, what: str) -> list[ManagedQuery]:
-        """Record that Spark's JVM has exited, for the queries that ran on it.
-
-        Args:
-            what: what happened to it, a sentence without its full stop.
-
-        Returns:
-            the persistent queries that ran, which start_lost() starts again.
-        """
-        self._spark_is_gone.set()
-        lost = []
-        for query in self.managed():
-            with query.control:
-                if not self._runs.forget(query):
-                    continue
-                then = "Send the query again." if query.is_transient else "Then this query continues."
-                self.halt(query, f"{what} and is restarting. {then}")
-                if not query.is_transient:
-                    lost.append(query)
-        return lost
-
-    @property
-    def watch_problem(self) -> str | None:
-        """The reason why queries cannot be watched properly; None if they can."""
-        return self._watcher.problem
-
-    @property
-    def is_spark_gone(self) -> bool:
-        """Whether Spark's JVM has exited and is not back yet."""
-        return self._spark_is_gone.is_set()
-
-    def regain_spark(self) -> None:
-        """Record that Spark's JVM is back."""
-        self.spark_restarts += 1
-        self._spark_is_gone.clear()
-
-    def start_lost(self, query: ManagedQuery) -> None:
-        """Start a query that lose_spark() returned, unless it has been dropped, paused or resumed since."""
-        with query.control:
-            if self.find(query.id) is query and query.state is State.ERROR and not query.spark:
-                self.start_or_fail(query)  # the JVM may exit again
-
     def halt(self, query: ManagedQuery, message: str) -> None:
         """Put a query into ERROR with a message; only RESUME restarts it. A paused query stays paused."""
         with query.control:
@@ -649,19 +355,16 @@ class QueryManager:
             whether all have ended. Those that wait for an unavailable Kafka end with Spark's JVM.
         """
         self._closing.set()
-        self._watcher.close()
+        self.watcher.close()
         self._runs.close()
-        with self._lock:
-            queries = list(self._queries.values())
-            self._queries.clear()
-            self._writers.clear()
+        queries = self._take_out_all()
         limit_s = self._runs.stop_timeout_s()
         deadline = time.monotonic() + limit_s
         for query in queries:  # a starting query must have started before it can be stopped
             if query.control.acquire(timeout=max(0.0, deadline - time.monotonic())):
                 query.control.release()
         have_ended = self._runs.drain_and_end(*queries, within_s=limit_s + END_S)
-        self._watcher.join(1)
+        self.watcher.join(1)
         return have_ended
 
     def failed(self, query: ManagedQuery, cause: BaseException | None) -> None:
@@ -679,13 +382,12 @@ class QueryManager:
             time.monotonic(),
             committed=self.checkpoints.committed_or_none(query),
             was_running=query.state is State.RUNNING,
-            first_s=float(self._config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
-            longest_s=float(self._config()["ksql.query.retry.backoff.max.ms"]) / 1000,
+            first_s=float(self.environment.config()["ksql.query.retry.backoff.initial.ms"]) / 1000,
+            longest_s=float(self.environment.config()["ksql.query.retry.backoff.max.ms"]) / 1000,
         )
         message = reason(cause) if cause is not None else "the query ended unexpectedly"
         self._runs.note_error(query, message, classify(cause))
-        if self._log is not None:
-            self._log.query_failed(query.id, message)
+        self.figures.query_failed(query.id, message)
         condition = cause.condition if isinstance(cause, KsqlError) else None
         query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
         if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):

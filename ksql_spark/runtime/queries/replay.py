@@ -13,18 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
-
 from ksql_spark.analyzer.relations.errors_of import REPLAY
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import Spec
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, read_at
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.schema import LATEST_TIME_MS
-from ksql_spark.spark.processing_log import Gathering, ProcessingLog
+from ksql_spark.spark.processing_log import Gathering
 from ksql_spark.spark.replay import evaluate
 from ksql_spark.spark.session import new_session
 
@@ -58,31 +55,22 @@ class Replay:
 
     Args:
         query: a persistent query, whose plan has one stage without state that reads one topic.
-        admin: of the cluster.
-        session: any session.
-        log: the processing log, which has a topic.
-        functions: returns the server's user functions by name.
-        setting: effective value of a property for the query, by name.
+        environment: what queries share; its processing log has a topic.
         writer_id: the transactional id of replays of this query.
     """
 
     def __init__(
         self,
         query: ManagedQuery,
-        admin: KafkaAdmin,
-        session: SparkSession,
-        log: ProcessingLog,
-        functions: Callable[[], Mapping[str, Spec]],
-        setting: Callable[[str], Any],
+        environment: Environment,
         writer_id: str,
     ) -> None:
         self._query = query
         self._stage = query.plan.last
-        self._admin = admin
-        self._session = new_session(session)
-        self._log = log
-        self._functions = functions
-        self._setting = setting
+        assert environment.processing_log is not None  # the statement has checked it
+        self._environment = environment
+        self._admin, self._log = environment.admin, environment.processing_log
+        self._session = new_session(environment.session())
         self._writer_id = writer_id
 
     def run(self, find: Callable[[], Iterable[Failed]]) -> Replayed:
@@ -131,7 +119,10 @@ class Replay:
         done: Replayed,
     ) -> None:
         """Replay some records in one transaction."""
-        with self._log.gathering(self._query.id) as gathering, registry.with_functions(self._functions):
+        with (
+            self._log.gathering(self._query.id) as gathering,
+            registry.with_functions(self._environment.functions),
+        ):
             usable = list(filter(_has_time, records))
             results = (
                 evaluate(
@@ -140,7 +131,7 @@ class Replay:
                     usable,
                     self._query.sink_partitions,
                     gathering.reports,
-                    lambda name: False if name in _STOPPING else self._setting(name),
+                    lambda name: False if name in _STOPPING else self._environment.setting(self._query, name),
                 )
                 if usable
                 else []

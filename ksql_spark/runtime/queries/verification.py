@@ -1,4 +1,7 @@
-"""Compares the rows of two versions of a table, for VERIFY and DESCRIBE EVOLUTION (ADR 54)."""
+"""Tells what rows differ in, for VERIFY and DESCRIBE EVOLUTION (ADR 54); differences.py finds those rows.
+
+Both compare what topics hold. Clients see values only, and have a comparison of their own (tools.comparing).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any, NamedTuple
 from ksql_spark.analyzer.definitions.properties import Check
 from ksql_spark.formats import BadRecord, Serde
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.runtime.queries.differences import Place
+from ksql_spark.runtime.queries.differences import Differences, Place, changes, count
 from ksql_spark.schema import WINDOWEND, WINDOWSTART
 
 #: how many rows that differ are shown
@@ -34,12 +37,12 @@ class Sample(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The differences between two versions of a table.
+    """The differences between two versions of a table, decoded.
 
     Args:
         rows: how many rows each has.
-        changed: for how many keys the new version has another row, in whatever it differs, or the only one.
-        only_old: how many keys only the old one has.
+        differences: for how many keys the new version has another row, in whatever it differs, or the only
+            one, and how many keys only the old one has.
         only_new: how many keys only the new one has.
         columns: column of both -> for how many keys its values differ.
         samples: the first rows that differ.
@@ -47,8 +50,7 @@ class Comparison(NamedTuple):
     """
 
     rows: tuple[int, int]
-    changed: int
-    only_old: int
+    differences: Differences
     only_new: int
     columns: Mapping[str, int]
     samples: tuple[Sample, ...]
@@ -59,12 +61,12 @@ class Comparison(NamedTuple):
         return [text for check in checks for text in self._failed(check)]
 
     def _failed(self, check: Check) -> Iterator[str]:
-        before, after = self.rows
+        (before, after), removed = self.rows, self.differences.removed
         match check.what:
             case "rows" if abs(before - after) > check.tolerance * max(before, after):
                 yield f"rows: {before:,} before, {after:,} in the new version"
-            case "keys" if self.only_old + self.only_new > check.tolerance * (before + self.only_new):
-                yield f"keys: {self.only_old:,} only before, {self.only_new:,} only in the new version"
+            case "keys" if removed + self.only_new > check.tolerance * (before + self.only_new):
+                yield f"keys: {removed:,} only before, {self.only_new:,} only in the new version"
             case "SELECT" if self.selected:
                 shown = ", ".join(map(json.dumps, self.selected))
                 yield f"rows of its SELECT: {shown}{' ...' if len(self.selected) == SAMPLES else ''}"
@@ -88,29 +90,25 @@ def compare(
     """
     columns: Counter[str] = Counter()
     samples: list[Sample] = []
-    changed = 0
     read_old, read_new = readers
-
-    def sample(place: Place, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> None:
-        if len(samples) < SAMPLES:
-            samples.append(Sample(read_new.key(place), before, after))
-
-    for place, record in new.items():
-        changed += place not in old or old[place].value != record.value
-        if place not in old:
-            sample(place, None, read_new.values(record))
-        elif old[place].value != record.value:
-            before, after = read_old.values(old[place]), read_new.values(record)
-            shared = (name for name in before if name in after)
-            differ = [name for name in shared if not _is_same(before[name], after[name], tolerance)]
+    found = list(changes(old, new))
+    for record in found:
+        place = (record.partition, record.key)
+        before = old.get(place)
+        is_sampled = len(samples) < SAMPLES
+        if before is not None and record.value is not None:
+            was, now = read_old.values(before), read_new.values(record)
+            differ = [name for name in was if name in now and not _is_same(was[name], now[name], tolerance)]
             columns.update(differ)
-            if differ:
-                sample(place, *({name: row[name] for name in differ} for row in (before, after)))
-    gone = [place for place in old if place not in new]
-    for place in gone[: SAMPLES - len(samples)]:
-        sample(place, read_old.values(old[place]), None)
-    added = sum(place not in old for place in new)
-    return Comparison((len(old), len(new)), changed, len(gone), added, dict(columns), tuple(samples))
+            if differ and is_sampled:
+                values = ({name: row[name] for name in differ} for row in (was, now))
+                samples.append(Sample(read_new.key(place), *values))
+        elif is_sampled:
+            was_there = None if before is None else read_old.values(before)
+            is_there = None if before is not None else read_new.values(record)
+            samples.append(Sample(read_new.key(place), was_there, is_there))
+    added = sum((record.partition, record.key) not in old for record in found)
+    return Comparison((len(old), len(new)), count(found), added, dict(columns), tuple(samples))
 
 
 def _is_same(before: Any, after: Any, tolerance: float) -> bool:

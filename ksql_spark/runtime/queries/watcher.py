@@ -9,18 +9,19 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import KafkaAdmin, TopicIdentity
+from ksql_spark.kafka.admin import TopicIdentity
 from ksql_spark.runtime.errors import (
     data_loss,
     is_state_unreadable,
     partitions_changed,
     reason,
 )
-from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
+from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.spark_loss import SparkLoss
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
 from ksql_spark.spark import jvm
@@ -36,9 +37,8 @@ LOOK_AT_TOPICS_EVERY_S = 3.0
 class Manager(Protocol):
     """The part of the query manager that the watcher uses; the manager decides what a query does next."""
 
-    @property
-    def is_spark_gone(self) -> bool:
-        """Whether Spark's JVM has exited, so that queries cannot be checked."""
+    #: whether Spark's JVM has exited, so that queries cannot be checked
+    spark_loss: SparkLoss
 
     def managed(self) -> list[ManagedQuery]:
         """All queries."""
@@ -62,24 +62,21 @@ class QueryWatcher:
     Args:
         manager: of the queries.
         runs: of the queries.
-        checkpoints: of the queries.
+        environment: what queries share.
         removals: the pending removals of queries that have ended.
-        admin: of the cluster.
     """
 
     def __init__(
         self,
         manager: Manager,
         runs: QueryRuns,
-        checkpoints: QueryCheckpoints,
+        environment: Environment,
         removals: PendingRemovals,
-        admin: KafkaAdmin,
     ) -> None:
         self._manager = manager
         self._runs = runs
-        self._checkpoints = checkpoints
+        self._environment = environment
         self._removals = removals
-        self._admin = admin
         self._closing = threading.Event()
         #: topics that had changed at the last check: query id and topic
         self._doubted: set[tuple[str, str]] = set()
@@ -113,13 +110,13 @@ class QueryWatcher:
         """Detect queries that ended unexpectedly, and restart them with backoff (reference §6.11)."""
         failed: Exception | None = None
         for query in self._manager.managed():
-            if self._manager.is_spark_gone:
+            if self._manager.spark_loss.is_gone:
                 break
             try:
                 self.check(query)
             except Exception as error:  # the others are checked anyway
                 failed = failed or error
-        self._checkpoints.remove_late(self._manager.knows)
+        self._environment.checkpoints.remove_late(self._manager.knows)
         if failed is not None:
             raise failed
 
@@ -133,7 +130,7 @@ class QueryWatcher:
         try:
             self._check(query)
         except Exception as error:
-            if self._closing.is_set() or self._manager.is_spark_gone:
+            if self._closing.is_set() or self._manager.spark_loss.is_gone:
                 return  # Spark is stopping as well, or is restarting with all queries
             log_failure(log, "could not watch query %s", query, error)
             if not jvm.is_gone(error):  # otherwise the supervisor will notice it
@@ -152,7 +149,7 @@ class QueryWatcher:
                 return
             cause = next((c for c in (run.exception() for run in ended) if c is not None), None)
             what = data_loss(cause)
-            if what is not None and not self._runs.skips_losses(query):
+            if what is not None and not self._environment.skips_losses(query):
                 cause = KsqlError("DATA_LOST", what=what)
             elif cause is not None and is_state_unreadable(cause):
                 cause = KsqlError("STATE_UNREADABLE", id=query.id, reason=reason(cause))
@@ -170,9 +167,9 @@ class QueryWatcher:
 
     def _partitions_changed(self, query: ManagedQuery) -> KsqlError | None:
         """Return the error of QueryTopics about a topic that has gained partitions; None if none has."""
-        topics = self._runs.topics(query)
+        topics = self._environment.topics(query)
         try:
-            topics.check_partitions(self._admin.identities(topics.names))
+            topics.check_partitions(self._environment.admin.identities(topics.names))
         except KsqlError as error:
             return error
         return None
@@ -182,7 +179,9 @@ class QueryWatcher:
         states = (State.RUNNING, State.ERROR)
         queries = [q for q in self._manager.managed() if not q.is_transient and q.state in states]
         try:
-            there = self._admin.identities(all_names([self._runs.topics(q) for q in queries]))
+            there = self._environment.admin.identities(
+                all_names([self._environment.topics(q) for q in queries])
+            )
         except KsqlError as error:  # the queries will notice it, too
             log.warning("could not inspect the topics of queries: %s", error.message)
             return
@@ -190,7 +189,7 @@ class QueryWatcher:
         failed: Exception | None = None
         for query in queries:
             try:
-                topics = self._runs.topics(query)
+                topics = self._environment.topics(query)
                 changed = topics.changed(there)
                 self._doubted |= {(query.id, name) for name in changed}
                 known = [name for name in changed if (query.id, name) in doubted]
@@ -200,7 +199,7 @@ class QueryWatcher:
                     finally:
                         query.control.release()
             except Exception as error:  # as in _look
-                if not self._manager.is_spark_gone:
+                if not self._manager.spark_loss.is_gone:
                     failed = failed or error
         if failed is not None:
             raise failed
@@ -209,7 +208,7 @@ class QueryWatcher:
         self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, TopicIdentity]
     ) -> None:
         """Stop a query whose topics have changed; start one that waited for a topic."""
-        if not self._manager.has(query) or self._manager.is_spark_gone:
+        if not self._manager.has(query) or self._manager.spark_loss.is_gone:
             return
         missing = topics.missing(there)
         if query.state is State.RUNNING and not changed:

@@ -12,10 +12,10 @@ from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
-from ksql_spark.grammar.statements.evolution import Rollback
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
+from ksql_spark.grammar.statements.versions import Rollback
 from ksql_spark.masking import masked
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.planner import lower, lower_transient
@@ -26,7 +26,7 @@ from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description
 from ksql_spark.statements.base.listing import time_warnings
-from ksql_spark.statements.definitions.evolution import Evolution, plan_evolution
+from ksql_spark.statements.definitions.explain_evolution import Evolution, plan_evolution
 from ksql_spark.statements.definitions.versions import replacement
 from ksql_spark.statements.queries.batch_ranges import archive_lines
 

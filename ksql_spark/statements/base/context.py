@@ -34,6 +34,7 @@ from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.cluster.placement import Placement
 from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.driver.access import SparkAccess
+from ksql_spark.runtime.queries.evolution import Backfill
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.views import Views
@@ -165,8 +166,7 @@ class KnownQuery:
 
 def evolves(query: ManagedQuery) -> str | None:
     """The table whose new version a query is, until the swap."""
-    evolution = query.evolution
-    return None if evolution is None or evolution.is_swapped else evolution.table
+    return query.evolution.table if isinstance(query.evolution, Backfill) else None
 
 
 @dataclass(frozen=True)
@@ -281,6 +281,10 @@ class StatementContext:
         queries = [q for q in self.queries if q.sink in fallen or q.sources & fallen]
         order = {source: i for i, source in enumerate(sources)}
         return Fall(tuple(sources), tuple(sorted(queries, key=lambda q: (order.get(q.sink, -1), q.id))))
+
+    def writer_of(self, name: str) -> KnownQuery | None:
+        """Return the query that created a stream or table; None if it has ended, or there was none."""
+        return next((q for q in self.queries if q.sink == name and q.creates_sink), None)
 
     @property
     def sequence(self) -> int:

@@ -177,7 +177,7 @@ def _offset_summaries(
         if not there:
             continue
         try:
-            position = services.queries.position(query)
+            position = services.queries.takeovers.position(query)
         except KsqlError as error:
             unreadable.append(f"{query.id}: offsets unreadable. {error.message}")
             continue
@@ -215,7 +215,7 @@ def _offsets(
 def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator[str]:
     """Traffic of the queries that write a source, the size of their state, and the state cache."""
     has_state = False
-    traffic = services.queries.traffic() if writers else {}
+    traffic = services.queries.figures.traffic() if writers else {}
     for query in writers:
         for name, text in _figures(query, services, traffic.get(query.id)):
             yield f"{name} of {query.id}: {text}"
@@ -243,7 +243,7 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         if traffic.waiting_ms is not None and query.state is State.RUNNING:
             waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
             yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
-    counts = services.queries.counts(query.id)
+    counts = services.queries.figures.counts(query.id)
     kinds = ("unreadable", "failed", "late", "lost")
     if found := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(found)
@@ -286,8 +286,8 @@ def _error_statistics(
     readers: Sequence[ManagedQuery], writers: Sequence[ManagedQuery], services: Services
 ) -> str:
     """Errors since the server started: those of records read from a source, and of rows written to it."""
-    read = [services.queries.counts(q.id) for q in readers]
-    written = [services.queries.counts(q.id) for q in writers]
+    read = [services.queries.figures.counts(q.id) for q in readers]
+    written = [services.queries.figures.counts(q.id) for q in writers]
     found = {
         "consumer-failed-messages": sum(c.unreadable for c in read),
         "processing-errors": sum(c.failed for c in written),
@@ -344,7 +344,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
 def query_description(query: ManagedQuery, services: Services) -> QueryDescription:
     """A running query as EXPLAIN shows it."""
     runner = query.runner
-    figures = _figures(runner, services, services.queries.traffic().get(runner.id))
+    figures = _figures(runner, services, services.queries.figures.traffic().get(runner.id))
     return replace(
         planned_description(query.plan, query.id, query.statement),
         query_type="PUSH" if query.is_transient else "PERSISTENT",

@@ -90,7 +90,7 @@ _UNITS = {"nanoseconds": 1e-6, "microseconds": 1e-3, "seconds": 1e3}
 
 def time_warnings(queries: Sequence[ManagedQuery], services: Services) -> tuple[str, ...]:
     """A sentence for each of ``queries`` whose first event times are years ahead, or before 1980."""
-    traffic = services.queries.traffic() if queries else {}
+    traffic = services.queries.figures.traffic() if queries else {}
     return tuple(
         _odd_time(query, odd_ms)
         for query in queries

@@ -227,7 +227,7 @@ def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
 
     def run() -> Entity:
         status = _status(sink, context)
-        counts = context.services.queries.counts(sink.id)
+        counts = context.services.queries.figures.counts(sink.id)
         return SinkDescription(
             statement_text=statement.source_text,
             sink=_info(sink, status),

@@ -47,7 +47,7 @@ from ksql_spark.statements.base.context import (
     evolves,
 )
 from ksql_spark.statements.base.topics import check_topic, topic_config
-from ksql_spark.statements.definitions.evolving import begin_evolution, evolution_of
+from ksql_spark.statements.definitions.new_versions import begin_evolution, evolution_of
 from ksql_spark.statements.queries.query_start import QueryStart
 from ksql_spark.statements.queries.termination import Termination
 
@@ -130,7 +130,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
 
 def _check_pattern(source: DataSource, context: StatementContext) -> None:
     """Refuse a pattern that finds the processing log: errors of its records would be records of it."""
-    log_topic = context.services.queries.log_topic
+    log_topic = context.services.queries.figures.log_topic
     if source.topic_pattern is not None and topic_patterns.names(source.topic, [log_topic or ""]):
         reason = f"TOPIC_PATTERN finds topic {log_topic}, which gets the errors of single records."
         hint = f"TOPIC_PATTERN = '(?!{log_topic}).*' leaves it out."
@@ -239,9 +239,9 @@ def replaced_query(
         KsqlError: the replacement is not allowed (reference §2.3).
     """
     name = bound.sink.name
-    evolving = evolution_of(name, context)
-    if evolving is not None and not context.is_replay:
-        reason = f"{evolving.id}, a new version of {name}, runs beside the current one."
+    beside = evolution_of(name, context)
+    if beside is not None and not context.is_replay:
+        reason = f"{beside.id}, a new version of {name}, runs beside the current one."
         hint = f"SWAP {name}; or ABORT EVOLUTION {name}; first."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     writers = [q for q in context.queries if q.sink == name]
@@ -434,7 +434,7 @@ def _positions(
             for number, stage in enumerate(query.plan.stages):
                 # after a failure, its last transaction may be ahead of its checkpoint
                 settle(admin, stage, checkpoints.of(query, number))
-            found = context.services.queries.position(query)
+            found = context.services.queries.takeovers.position(query)
         except (KsqlError, OSError):  # a damaged checkpoint is often the reason for the DROP
             log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
             continue

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlglot import exp
-
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.definitions.properties import BACKFILL, IN_PLACE, KEEP, Evolve
 from ksql_spark.authorization import check_statement
-from ksql_spark.entities.evolutions import VersionInfo, VersionsList
+from ksql_spark.entities.versions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import Property
-from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.grammar.statements.versions import Rollback, ShowVersions, Undrop
+from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.plan.queries import PersistentQuery
@@ -33,7 +31,7 @@ from ksql_spark.statements.base.context import (
     Starts,
     StatementContext,
 )
-from ksql_spark.statements.definitions.evolution import bind_replacement
+from ksql_spark.statements.definitions.explain_evolution import bind_replacement
 from ksql_spark.statements.definitions.sources import create_as_select, create_source, position_of
 
 _ANEW = "CREATE it again: that begins anew."
@@ -41,8 +39,6 @@ _ANEW = "CREATE it again: that begins anew."
 _KEPT = Evolve(BACKFILL, keeps_history=True)
 #: how long UNDROP is possible
 RETENTION = "ksql.undrop.retention.ms"
-#: properties of a statement that say how a version came, and nothing of what it is; HISTORY only of a stream
-_OF_THE_WAY = frozenset(("EVOLVE", "START", "SWAP", "VERIFY"))
 
 
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
@@ -89,7 +85,7 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
         outcome = action.apply(starts)
         message = f"{statement.name} is as in version {version.number} again"
         query = context.services.queries.find(outcome.query_id) if outcome.query_id is not None else None
-        if query is not None and context.services.queries.warm_up(query) is not None:
+        if query is not None and context.services.queries.takeovers.until(query) is not None:
             message += (
                 f", from now on: {query.id} reads again, for its state, what it has read, and then goes on"
             )
@@ -138,8 +134,8 @@ def replacement(
         if _all_in_place(context.services.versions.of(name)[version.number :]):
             try:
                 bound = bind_replacement(in_place, analyzer.evolve_of(in_place), context)
-                old = next((q.logical for q in context.queries if q.sink == name and q.creates_sink), None)
-                if not analyzer.appended(old, bound):
+                old = context.writer_of(name)
+                if not analyzer.appended(old.logical if old is not None else None, bound):
                     return version, in_place
             except KsqlError as error:
                 refusal = error
@@ -212,15 +208,10 @@ def _restored(
     """
     first, *alters = grammar.parse(version.statement, substitution=False)
     assert isinstance(first, (CreateSource, CreateAsSelect))
-    properties = [p for p in first.properties if p.name.upper() not in _OF_THE_WAY]
-    if first.kind == STREAM:
-        properties = [p for p in properties if p.name.upper() != "HISTORY"]
-    ways = {"EVOLVE": way, "HISTORY": KEEP if way == BACKFILL and first.kind == STREAM else None}
-    for name, given in ways.items():
-        if given is not None:
-            how = exp.to_identifier(name, quoted=False)
-            properties.append(Property(this=how, literal=exp.Literal.string(given)))
-    first.set("properties", properties)
+    remove_way(first)
+    if way is not None:
+        history = {"HISTORY": KEEP} if way == BACKFILL and first.kind == STREAM else {}
+        set_properties(first, EVOLVE=way, **history)
     first.set("or_replace", or_replace)
     first.set("if_not_exists", False)
     for alter in alters:

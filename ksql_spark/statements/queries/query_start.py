@@ -23,7 +23,8 @@ from ksql_spark.plan.stages import LoggedQuery, Plan, tables_in_state
 from ksql_spark.plan.trees import walk
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
 from ksql_spark.runtime.command_log import end_of, first_offsets
-from ksql_spark.runtime.queries.definition import Evolution, QueryDefinition
+from ksql_spark.runtime.queries.definition import QueryDefinition
+from ksql_spark.runtime.queries.evolution import Backfill, FromNow, Move, WarmUp, fresh_starts
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
 from ksql_spark.statements.base.context import (
@@ -37,6 +38,7 @@ from ksql_spark.statements.base.context import (
 from ksql_spark.statements.base.describe import queries_of
 from ksql_spark.statements.base.listing import time_warnings
 from ksql_spark.statements.base.topics import check_topic, create_sink_topic, sink_partitions
+from ksql_spark.statements.queries.ways import Way, way_of
 
 
 class QueryStart:
@@ -48,9 +50,7 @@ class QueryStart:
         kind: STREAM or TABLE: the kind of the sink.
         context: the statement's context.
         replaced: the query that it replaces, if any.
-        evolve: if it is the new version of a stream or table that another query writes: how.
-        is_anew: whether it begins without the state of the query that it replaces, where that one ended.
-        is_warmed: whether it then first reads again what that one has read, without writing.
+        evolve: how it follows the query that it replaces, or that writes the sink beside it; None: in place.
 
     Raises:
         KsqlError: the query cannot run, or there are too many.
@@ -64,12 +64,10 @@ class QueryStart:
         context: StatementContext,
         replaced: KnownQuery | None = None,
         evolve: Evolve | None = None,
-        is_anew: bool = False,
-        is_warmed: bool = False,
     ) -> None:
         self._evolve = evolve
-        self._is_anew = is_anew
-        self._is_warmed = is_warmed
+        self._way = way_of(evolve, bound)
+        self._is_beside = self._way is Way.BESIDE
         self._statement = statement
         self._bound = bound
         self._kind = kind
@@ -79,12 +77,12 @@ class QueryStart:
         stored = context.stored
         if stored is not None:
             self._id, self._plan = stored.id, stored.plan
-            _require_all(bound, stored.plan, context, is_new_version=evolve is not None)
+            _require_all(bound, stored.plan, context, is_new_version=self._is_beside)
         else:
             self._id = _query_id(bound, replaced, context)
-            sink = bound.sink if evolve is None else self._beside(bound.sink)
+            sink = self._beside(bound.sink) if self._is_beside else bound.sink
             self._plan = lower(bound.root, sink, context.config, self._id, by_event_time=bound.by_event_time)
-            if evolve is not None:  # its rows are for the table's topic, with schemas of its subjects
+            if self._is_beside:  # its rows are for the table's topic, with schemas of its subjects
                 self._plan = replace(self._plan, records=record_spec(bound.sink))
         #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode(LoggedQuery.of(bound, self._plan))
@@ -108,21 +106,25 @@ class QueryStart:
         topic = self._services.admin.topic(table.topic)
         if topic is None and table.topic not in self._context.new_topics:
             raise KsqlError("TOPIC_UNKNOWN", topic=table.topic)
-        prefix = f"_confluent-ksql-{self._context.config['ksql.service.id']}query_{self._id}"
         return replace(
             table,
             name=f"{table.name} (new version)",
-            topic=f"{prefix}-evolution",
+            topic=f"{self._prefix}-evolution",
             # a statement before this one may be about to create it
             partitions=topic.partitions if topic is not None else self._context.new_topics[table.topic],
             replicas=min(topic.replicas) if topic is not None else table.replicas,
         )
 
+    @property
+    def _prefix(self) -> str:
+        """The first part of the names of what is this query's own."""
+        return f"_confluent-ksql-{self._context.config['ksql.service.id']}query_{self._id}"
+
     def _change_sandbox(self, context: StatementContext) -> None:
         bound, sink = self._bound, self._plan.sink
-        if self._evolve is not None:
-            evolving = KnownQuery(self._id, sink.name, self._sources, False, bound, bound.sink.name)
-            context.queries.append(evolving)
+        if self._is_beside:
+            beside = KnownQuery(self._id, sink.name, self._sources, False, bound, bound.sink.name)
+            context.queries.append(beside)
             return
         if bound.creates_sink:
             context.metastore.add(sink, self._sources)
@@ -133,7 +135,7 @@ class QueryStart:
 
     def action(self) -> Logged:
         """The action for the executor."""
-        verb = "create" if self._evolve is None else "evolve"
+        verb = "evolve" if self._is_beside else "create"
         return Logged(
             f"{self._kind.lower()}/`{self._bound.sink.name}`/{verb}",
             self._apply,
@@ -148,7 +150,7 @@ class QueryStart:
         if not self._bound.creates_sink:
             return None
         name = self._bound.sink.name
-        if self._evolve is not None:
+        if self._is_beside:
             return Change((name,), begins=True)
         return Change((name,), CREATED if self._replaced is None else IN_PLACE)
 
@@ -169,18 +171,18 @@ class QueryStart:
         if create_sink_topic(self._plan, self._context):
             self._made_topics.append(self._plan.sink.topic)
         old = self._old()
-        if old is not None and self._is_warmed:
-            starts = start_offsets(self._plan, self._context, self._bound.start or "earliest")
-            starts = {**starts, **self._ends(old.definition.begins)}
-        elif old is not None and self._is_anew:
-            starts = self._starts_anew(old.definition.begins)
-        elif old is not None:
-            starts = old.starts
-        else:
-            start = self._bound.start
-            if start is None and self._evolve is not None:
+        start = self._bound.start
+        if old is None:
+            if start is None and self._is_beside:
                 start = "earliest"
             starts = start_offsets(self._plan, self._context, start)
+        elif self._way is Way.WARM_UP:
+            starts = start_offsets(self._plan, self._context, start or "earliest")
+            starts = {**starts, **self._ends(old.definition.begins)}
+        elif self._way is Way.FROM_NOW:
+            starts = self._starts_anew(old.definition.begins)
+        else:
+            starts = old.starts
         return Prepared(starts, self._id, codec.encode(LoggedQuery.of(self._bound, self._plan)))
 
     def _starts_anew(self, old: Starts) -> Starts:
@@ -221,32 +223,21 @@ class QueryStart:
         starts = first_offsets(starts)
         topic = self._services.admin.topic(sink.topic)
         partitions = topic.partitions if topic is not None else 1
-        creates_sink = bound.creates_sink and self._evolve is None
+        creates_sink = bound.creates_sink and not self._is_beside
         evolution = old.evolution if old is not None else None
-        if self._evolve is not None:
-            # after the swap, its own topic is gone
-            partitions = sink.partitions or partitions
-            verify = self._evolve.verify
-            evolution = Evolution(bound.sink.name, sink.topic, self._evolve.is_manual, verify=verify)
-        if old is not None and old.plan.sink.topic != sink.topic:
-            evolution = Evolution(
-                bound.sink.name,
-                "",
-                is_manual=False,
-                is_swapped=True,
-                anew=evolution.anew if evolution is not None else 0,
-                moved_from=old.plan.sink.topic,
-            )
-        if self._is_anew:
-            evolution = Evolution(
-                bound.sink.name,
-                "",
-                is_manual=False,
-                is_swapped=True,
-                anew=1 + (evolution.anew if evolution is not None else 0),
-                is_warmed=self._is_warmed,
-                began={topic: begins.get(topic, starts[topic]) for topic in starts},
-            )
+        match self._way:
+            case Way.BESIDE:
+                assert self._evolve is not None
+                # after the swap, its own topic is gone
+                partitions = sink.partitions or partitions
+                is_manual, verify = self._evolve.is_manual, self._evolve.verify
+                evolution = Backfill(bound.sink.name, sink.topic, is_manual, verify)
+            case Way.FROM_NOW | Way.WARM_UP:
+                make = WarmUp if self._way is Way.WARM_UP else FromNow
+                began = {topic: begins.get(topic, starts[topic]) for topic in starts}
+                evolution = make(1 + fresh_starts(evolution), began)
+            case Way.IN_PLACE if old is not None and old.plan.sink.topic != sink.topic:
+                evolution = Move(old.plan.sink.topic, (f"{self._prefix}-move",), fresh_starts(evolution))
         definition = QueryDefinition(
             id=self._id,
             statement=self._statement.source_text + ";",

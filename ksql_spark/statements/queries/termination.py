@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.cleanup import Orphans
-from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics
+from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,6 @@ class Termination:
     def orphans(self) -> Orphans:
         """The state, internal topics and transactions of the queries."""
         queries = self._which()
-        topics = [topic for query in queries for topic in internal_topics(query.plan)]
-        evolutions = (query.evolution for query in queries)
-        topics += [evolution.topic for evolution in evolutions if evolution is not None and evolution.topic]
+        topics = (topic for query in queries for topic in query.own_topics)
         transactions = (name for query in queries for name in query.plan.transactional_ids)
         return Orphans(tuple(topics), tuple(query.id for query in queries), tuple(transactions))

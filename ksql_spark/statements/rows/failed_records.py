@@ -20,7 +20,7 @@ from ksql_spark.plan.operations import kept_state
 from ksql_spark.plan.queries import BatchQuery
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.replay import Failed, Replayed
+from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
 from ksql_spark.runtime.reading import batch
 from ksql_spark.spark import master
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
@@ -84,7 +84,7 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
         services.spark.await_start()
         if not master.is_local(str(services.spark.session().sparkContext.master)):
             raise invalid("REPLAY ERRORS needs Spark in the server's own JVM (ksql.spark.master = 'local').")
-        done = services.queries.replay(query, _writer_id(query, context), find)
+        done = Replay(query, services.queries.environment, _writer_id(query, context)).run(find)
         return _answer(statement, query, topic, done, unknown)
 
     return Immediate(run, waits=True)
@@ -108,7 +108,7 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
     name = str(context.config[STREAM_NAME])
     stream = context.metastore.find(name)
     if stream is not None and (
-        stream.topic != context.services.queries.log_topic or not has_replays(stream.schema)
+        stream.topic != context.services.queries.figures.log_topic or not has_replays(stream.schema)
     ):
         raise invalid(
             f"The stream {name} does not show which records were replayed.",

@@ -221,7 +221,7 @@ def _notes(
     if not is_found:
         what = f"topic {topics[0]}" if len(topics) == 1 else f"the topics {', '.join(topics)}"
         notes.append(f"No record of {what} belongs to the row.")
-    unreadable = context.services.queries.counts(query.id).unreadable
+    unreadable = context.services.queries.figures.counts(query.id).unreadable
     if unreadable:
         errors = f"SELECT * FROM ERRORS OF {query.id};"
         notes.append(f"{unreadable:,} records could not be decoded since the server started: {errors}")

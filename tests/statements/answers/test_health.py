@@ -160,7 +160,7 @@ def test_queries_that_failed_are_listed(world: World) -> None:
 
 
 def test_queries_that_nobody_watches_are_unwell(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(world.queries), "watch_problem", "nobody thought of this")
+    monkeypatch.setattr(type(world.queries.watcher), "problem", "nobody thought of this")
     body = health_of(world)
     assert not body["isHealthy"] and not body["details"]["queries"]["isHealthy"]
     assert body["details"]["queries"]["problem"] == "nobody thought of this"

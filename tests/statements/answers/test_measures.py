@@ -56,7 +56,7 @@ def test_what_a_query_reads_and_writes(
     times = Times((0.001,), (1, 2), 0.5)
     now = time.time()
     traffic = Traffic({"s": Volume(3, 60)}, {"C": Volume(2, 30)}, {"C": times}, times, int(now * 1000) - 5000)
-    monkeypatch.setattr(world.queries, "traffic", lambda: {query.id: traffic, "gone": traffic})
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {query.id: traffic, "gone": traffic})
     found = figures(world)
     assert found["query_read_records", query.id, "s"] == 3
     assert found["query_read_bytes", query.id, "s"] == 60
@@ -64,7 +64,9 @@ def test_what_a_query_reads_and_writes(
     assert found["query_latency_seconds", query.id, "C"] == found["query_pause_seconds", query.id] == times
     assert found["query_lag_seconds", query.id] >= 5
     assert not [labels for _, *labels in found if "gone" in labels]
-    monkeypatch.setattr(world.queries, "traffic", lambda: {query.id: traffic._replace(waiting_ms=None)})
+    monkeypatch.setattr(
+        world.queries.figures, "traffic", lambda: {query.id: traffic._replace(waiting_ms=None)}
+    )
     assert figures(world)["query_lag_seconds", query.id] == 0
     world.queries.pause(query.id)
     assert ("query_lag_seconds", query.id) not in figures(world)

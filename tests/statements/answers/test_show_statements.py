@@ -110,7 +110,7 @@ def test_what_queries_have_read_and_written_is_shown(world: World, monkeypatch: 
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     none = Times((), (0,), 0.0)
     found = Traffic({"s": Volume(3, 60), "x": Volume(1, 5)}, {"A": Volume(2, 30)}, {}, none, None)
-    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": found})
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
     text = "4 records, 65 bytes read, 2 records, 30 bytes written since Spark started"
     described = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]
     assert f"Traffic of CSAS_A_2: {text}" in described["statistics"].splitlines()
@@ -143,7 +143,7 @@ def test_times_that_are_years_ahead_are_warned_of(
     )
     assert not any(world.one(text)["warnings"] for text in statements)
     odd = Traffic({}, {}, {}, Times((), (0,), 0.0), None, odd_ms)
-    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": odd})
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": odd})
     warning = [{"message": f"CSAS_A_2: {words}"}]
     for text in (*statements, "CREATE STREAM b AS SELECT * FROM a EMIT CHANGES;"):
         assert world.one(text)["warnings"] == warning
@@ -154,8 +154,8 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     latency, pauses = Times((0.001, 0.01), (60, 38, 2), 1.5), Times((0.1,), (2, 1), 0.7)
     found = Traffic({}, {}, {"A": latency}, pauses, 1)
-    monkeypatch.setattr(world.queries, "traffic", lambda: {"CSAS_A_2": found})
-    monkeypatch.setattr(world.queries, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
+    monkeypatch.setattr(world.queries.figures, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
     (query,) = world.queries.all()
     query.retries.total = 4
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]

@@ -10,7 +10,7 @@ import pytest
 from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries import differences, runs
+from ksql_spark.runtime.queries import differences, takeovers
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
@@ -63,7 +63,7 @@ def no_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(differences.TopicRows, "read", lambda *_: {})
     monkeypatch.setattr(differences, "writer", lambda *_: contextlib.ExitStack())
     monkeypatch.setattr(differences, "write", lambda *_: None)
-    monkeypatch.setattr(runs, "fence", lambda *_: None)
+    monkeypatch.setattr(takeovers, "fence", lambda *_: None)
 
 
 def test_a_swap_makes_a_version_and_an_abort_does_not(world: World, no_topics: None) -> None:

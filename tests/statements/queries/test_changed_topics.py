@@ -226,7 +226,7 @@ def test_topics_are_watched_on_after_their_notes_could_not_be_read(
         until(lambda: len(attempts) > 2)
     world.admin.delete_topics(["s"])
     until(lambda: query.state == "ERROR")
-    assert world.queries.watch_problem is None
+    assert world.queries.watcher.problem is None
 
 
 def test_a_reader_that_finds_a_new_partition_first_says_what_to_do_too() -> None:

@@ -109,11 +109,11 @@ def only(world: World) -> ManagedQuery:
 def until_taken_over(world: World) -> ManagedQuery:
     """Let what is warmed up read what it has to, and wait for it."""
     query = only(world)
-    until = world.queries.warm_up(query)
+    until = world.queries.takeovers.until(query)
     if until is not None:
         world.commit(query.id, 0, **{topic: dict(offsets) for topic, offsets in until.items()})
     deadline = time.monotonic() + 10
-    while world.queries.warm_up(query) is not None or query.loading:
+    while world.queries.takeovers.until(query) is not None or query.loading:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return query
@@ -130,13 +130,13 @@ def test_each_way_goes_on_where_the_old_version_stands(
     state(world)
     world.admin.ends[("s", 0)] = END
     carry_out(world, WAYS[way])
-    assert world.queries.position(only(world)) == expected
+    assert world.queries.takeovers.position(only(world)) == expected
     world.run("RESUME ALL;")
     query = until_taken_over(world)
-    assert world.queries.position(query) == expected
+    assert world.queries.takeovers.position(query) == expected
     assert world.queries.checkpoints.position(query, 0) == expected
     world.restart()
-    assert world.queries.position(only(world)) == expected
+    assert world.queries.takeovers.position(only(world)) == expected
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_what_only_the_new_version_reads_ends_at_the_statement(world: World, top
     world.run(f"{KEEP} SELECT {join} ON s.k = other.k;")
     world.admin.ends |= {("s", 0): 30, (topic, 0): 60}
     wanted = {"s": {"0": 0, "1": 0, "2": 0}, topic: {"0": 6, "1": 0, "2": 0}}
-    assert world.queries.position(only(world)) == wanted
+    assert world.queries.takeovers.position(only(world)) == wanted
     world.restart()
     world.run("RESUME ALL;")
-    assert world.queries.warm_up(only(world)) == wanted
+    assert world.queries.takeovers.until(only(world)) == wanted
     (*_, version) = world.one("SHOW VERSIONS OF x;")["versions"]
     assert set(version["starts"]) == {"s", topic}
 
@@ -193,7 +193,7 @@ def test_nothing_has_been_read_of_a_partition_that_is_new(world: World) -> None:
     begins = world.queries.checkpoints.position(only(world), 0)
     assert begins == {"s": {"0": BEGAN, "1": 0, "2": 0, "3": 0}}
     # the new partition is there once the version has begun; nothing has been read of an absent one
-    assert {"s": {"3": 0, **world.queries.position(only(world))["s"]}} == begins
+    assert {"s": {"3": 0, **world.queries.takeovers.position(only(world))["s"]}} == begins
 
 
 def test_a_topic_that_only_an_earlier_version_has_read_is_a_new_one(world: World) -> None:
@@ -209,7 +209,7 @@ def test_a_topic_that_only_an_earlier_version_has_read_is_a_new_one(world: World
     world.run(f"{KEEP} SELECT k, v FROM s;")
     world.run(f"{KEEP} {joined}")
     rest = {"1": 0, "2": 0}
-    assert world.queries.position(only(world)) == {"s": {"0": 7, **rest}, "o": {"0": 30, **rest}}
+    assert world.queries.takeovers.position(only(world)) == {"s": {"0": 7, **rest}, "o": {"0": 30, **rest}}
 
 
 def test_a_topic_that_is_recreated_during_a_warm_up_is_not_a_part_of_it(world: World) -> None:
@@ -221,7 +221,7 @@ def test_a_topic_that_is_recreated_during_a_warm_up_is_not_a_part_of_it(world: W
     world.admin.ends |= {("s", 0): 30}
     for _ in range(2):
         world._start()
-        assert world.queries.position(only(world)) == {"s": {"0": 0, "1": 0, "2": 0}}
+        assert world.queries.takeovers.position(only(world)) == {"s": {"0": 0, "1": 0, "2": 0}}
         world.close()
     world._start()
 
@@ -235,10 +235,10 @@ def test_a_rebuild_before_a_new_version_begins(world: World, state: Callable[[Wo
     world.commit(only(world).id, 0, s={"0": 700, "1": 0, "2": 0})
     world.run(f"PAUSE ALL;{KEEP} {STATEFUL}")
     world.queries.rebuild(only(world))
-    assert world.queries.position(only(world)) == {"s": {"0": DONE, "1": 0, "2": 0}}
+    assert world.queries.takeovers.position(only(world)) == {"s": {"0": DONE, "1": 0, "2": 0}}
     world.run("RESUME ALL;")
     until_taken_over(world)
-    assert world.queries.position(only(world)) == {"s": {"0": DONE, "1": 0, "2": 0}}
+    assert world.queries.takeovers.position(only(world)) == {"s": {"0": DONE, "1": 0, "2": 0}}
 
 
 def test_a_damaged_note_is_no_position(world: World) -> None:
@@ -246,5 +246,5 @@ def test_a_damaged_note_is_no_position(world: World) -> None:
     world.run(WAYS["from now"])
     (world.checkpoint(only(world).id) / "anew.json").write_text(json.dumps("x")[:-1], encoding="utf-8")
     with pytest.raises(KsqlError) as refused:
-        world.queries.position(only(world))
+        world.queries.takeovers.position(only(world))
     assert refused.value.condition == "CHECKPOINT_DAMAGED"

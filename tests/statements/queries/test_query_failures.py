@@ -216,7 +216,7 @@ def test_a_query_that_is_ended_meanwhile_has_not_failed(
             pass
 
     a.spark[0] = Ending()  # type: ignore[call-overload]
-    world.queries._watcher.check(a)
+    world.queries.watcher.check(a)
     assert not a.errors and a.state != "ERROR" and "failed" not in caplog.text
 
 
@@ -232,7 +232,7 @@ def test_the_watcher_leaves_a_query_alone_that_somebody_holds(world: World) -> N
             # as if the watcher had listed them before: what it sees is ended, and not taken out yet
             a.spark = [self]  # type: ignore[list-item]
             self.is_active = False
-            watcher = threading.Thread(target=world.queries._watcher.check, args=(a,))
+            watcher = threading.Thread(target=world.queries.watcher.check, args=(a,))
             watcher.start()
             watcher.join(TIMEOUT_S)
             checks.append(a.state)
@@ -358,7 +358,7 @@ def test_a_start_that_fails_while_the_server_stops_leaves_the_state_alone(
     assert is_starting.wait(TIMEOUT_S)
     tell_when_closed(world, monkeypatch, has_stopped)
     world.queries.shut_down()
-    assert world.queries._watcher.join(TIMEOUT_S)
+    assert world.queries.watcher.join(TIMEOUT_S)
     assert (world.checkpoint(a.id) / "0.json").exists()
 
 
@@ -452,20 +452,20 @@ def test_the_watcher_goes_on_whatever_happens_in_it(
 
     monkeypatch.setattr(world.queries.checkpoints, "remove_late", remove_late)
     until(lambda: len(looks) > 2)
-    until(lambda: world.queries.watch_problem == "nobody thought of this")
+    until(lambda: world.queries.watcher.problem == "nobody thought of this")
     assert caplog.text.count("RuntimeError: nobody thought of this") == 1  # not twice a second
     monkeypatch.undo()
-    until(lambda: world.queries.watch_problem is None)
+    until(lambda: world.queries.watcher.problem is None)
     monkeypatch.setattr(world.queries.checkpoints, "committed_or_none", committed_or_none)
     for one in (a, b):
         spark = one.spark[0]
         assert isinstance(spark, FakeSparkQuery)
         spark.is_active = False
-    until(lambda: world.queries.watch_problem == "nor of that")
+    until(lambda: world.queries.watcher.problem == "nor of that")
     until(lambda: bool(b.errors))  # the one does not hold up the other
     monkeypatch.undo()
     until(lambda: bool(a.errors) and a.state == b.state == "RUNNING")
-    assert world.queries.watch_problem is None
+    assert world.queries.watcher.problem is None
 
 
 def test_a_spark_query_that_cannot_be_stopped_is_logged(

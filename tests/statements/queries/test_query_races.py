@@ -190,12 +190,12 @@ class Jvm:
             self._is_there = False
             for run in self.runs:
                 run.is_active = False
-        lost = self._manager.lose_spark("Spark's process ended")
+        lost = self._manager.spark_loss.begin("Spark's process ended")
         with self._lock:
             self._is_there = True
-        self._manager.regain_spark()
+        self._manager.spark_loss.end()
         for query in lost:
-            self._manager.start_lost(query)
+            self._manager.spark_loss.restart(query)
 
 
 def runs_all(query: ManagedQuery) -> bool:
@@ -245,4 +245,4 @@ def test_whatever_is_done_at_once_no_spark_query_is_left_behind(
         until(lambda: query.state == "RUNNING" and not query.loading and runs_all(query))  # noqa: B023
     here = {id(run) for query in queries for run in query.spark}
     assert {id(run) for run in jvm.runs if run.is_active} == here
-    assert manager.watch_problem is None
+    assert manager.watcher.problem is None

@@ -277,7 +277,7 @@ def test_all_clients_learn_of_a_failure_and_the_next_one_begins_anew(serving: Se
 
 def test_clients_are_told_to_ask_again_when_spark_has_ended(serving: Serving) -> None:
     stream = serving.query(STATELESS)
-    serving.world.queries.lose_spark("Spark's process was ended by signal SIGKILL")
+    serving.world.queries.spark_loss.begin("Spark's process was ended by signal SIGKILL")
     with pytest.raises(KsqlError) as refused:
         stream.read(0.0)
     stream.close()

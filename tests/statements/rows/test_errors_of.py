@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -16,9 +15,10 @@ from ksql_spark.engine.bootstrap.processing_log import create_log_stream
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.replay import Failed, Replayed
 from ksql_spark.spark.processing_log import create_stream
+from ksql_spark.statements.rows import failed_records
 from tests.statements.world import World
 
 LOG = create_stream("KSQL_PROCESSING_LOG", "log")
@@ -28,7 +28,7 @@ A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
 @pytest.fixture
 def logged(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     world.admin.create_topic("log")
-    monkeypatch.setattr(QueryManager, "log_topic", "log")
+    monkeypatch.setattr(QueryFigures, "log_topic", "log")
     world.run(LOG + A)
     return world
 
@@ -126,13 +126,13 @@ def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.Monkey
     rows = [["s", 0, 1, 0, 2], ["s", 1, 3, 1, 1], ["other", 1, 3, 0, 4], ["s", None, None, 0, 3]]
     found: list[Failed] = []
 
-    def replay(_: Any, query: Any, writer: str, find: Callable[[], list[Failed]]) -> Replayed:
+    def replay(find: Callable[[], list[Failed]]) -> Replayed:
         found.extend(find())
         return Replayed(1200, 1, [(0, 1), (0, 2), (0, 4), (1, 9)])
 
     left = iter([[SimpleNamespace(values=row) for row in rows]])
     result = SimpleNamespace(read=lambda timeout_s: next(left, None), close=lambda: None)
-    monkeypatch.setattr(QueryManager, "replay", replay)
+    monkeypatch.setattr(failed_records, "Replay", lambda *_: SimpleNamespace(run=replay))
     monkeypatch.setattr("ksql_spark.runtime.reading.batch.run", lambda *_: result)
     local = SimpleNamespace(sparkContext=SimpleNamespace(master="local[4]"))
     monkeypatch.setattr(logged.services.spark, "session", lambda: local)

@@ -8,11 +8,11 @@ import time
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries.definition import Evolution
+from ksql_spark.runtime.queries.evolution import Backfill
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Services
-from ksql_spark.statements.definitions.evolving import progress
+from ksql_spark.statements.definitions.swaps import progress
 
 log = logging.getLogger(__name__)
 
@@ -37,18 +37,17 @@ class AutomaticSwaps:
     def check(self) -> None:
         """Swap what can be swapped now."""
         for query in self._services.queries.all():
-            evolution = query.evolution
-            is_waiting = evolution is not None and not evolution.is_swapped and not evolution.is_manual
             is_due = time.monotonic() >= query.swap_not_before
-            if evolution is not None and is_waiting and is_due and self._has_caught_up(query):
-                self._swap(query, evolution)
+            match query.evolution:
+                case Backfill(is_manual=False) as evolution if is_due and self._has_caught_up(query):
+                    self._swap(query, evolution)
 
     def _has_caught_up(self, query: ManagedQuery) -> bool:
         if query.state is not State.RUNNING or query.loading or not self._services.queries.is_here(query):
             return False
         return progress(query, self._services).has_caught_up
 
-    def _swap(self, query: ManagedQuery, evolution: Evolution) -> None:
+    def _swap(self, query: ManagedQuery, evolution: Backfill) -> None:
         table = evolution.table
         name = table.replace("`", "``")
         try:

@@ -19,13 +19,9 @@ from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.statements.base.context import KnownQuery, StatementContext, uses_of
-from ksql_spark.statements.definitions.evolving import (
-    bind_evolution,
-    default_way,
-    takes_over_at_once,
-    warms_up,
-)
+from ksql_spark.statements.definitions.new_versions import bind_evolution
 from ksql_spark.statements.definitions.sources import check_or_replace, replaced_query
+from ksql_spark.statements.queries.ways import Way, default_evolve, way_of
 
 #: so many consumer groups are named
 GROUPS = 5
@@ -68,63 +64,57 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         without = context.metastore.copy()
         without.drop(statement.name)
         new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
-    old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
+    old = context.writer_of(statement.name)
     query_id = old.id if old is not None else ""
     is_open = refusal is not None and evolve is None
     may = is_open and _is_possible(None, statement, context)
     may_stay = is_open and _is_possible(Evolve(IN_PLACE), statement, context)
-    wanted = evolve or (default_way(statement) if may else None)
-    at_once = wanted is not None and takes_over_at_once(wanted)
-    is_warmed = wanted is not None and warms_up(wanted, new)
-    way = _Way(evolve, refusal, query_id, may, may_stay, at_once, is_warmed)
+    wanted = evolve or (default_evolve(statement) if may else None)
+    change = _Change(evolve, way_of(evolve, new), way_of(wanted, new), refusal, query_id, may, may_stay)
 
     def report() -> str:
         lines = [
-            *_consequences(way, old_sink),
+            *_consequences(change, old_sink),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
-            *_state(way, context),
+            *_state(change, context),
             *_appended(old, new),
-            *_reading(way, new, context),
-            *_readers(way, old_sink, new.sink, context),
+            *_reading(change, new, context),
+            *_readers(change, old_sink, new.sink, context),
         ]
         return "\n".join(lines)
 
     return Evolution(new, query_id, report)
 
 
-class _Way(NamedTuple):
-    """The way in which the replacement would happen.
+class _Change(NamedTuple):
+    """The replacement, as it would happen.
 
     Args:
-        evolve: what EVOLVE asks for; None: in place.
+        evolve: what EVOLVE asks for; None: nothing.
+        way: the way that the statement asks for.
+        best: that, or if it is not possible without EVOLVE, the default way with it.
         refusal: why it is not possible.
         query_id: of the running version; empty if none runs.
         may_backfill: whether EVOLVE = 'backfill' would make it possible.
         may_stay: whether EVOLVE = 'in-place' would.
-        is_at_once: whether the new version begins to write where the old one ends.
-        is_warmed: whether it first reads again what the old one has read.
     """
 
     evolve: Evolve | None
+    way: Way
+    best: Way
     refusal: KsqlError | None
     query_id: str
     may_backfill: bool
     may_stay: bool
-    is_at_once: bool
-    is_warmed: bool
-
-    @property
-    def is_in_place(self) -> bool:
-        return self.evolve is None or self.evolve.way == IN_PLACE
 
     @property
     def loses_state(self) -> bool:
-        return self.refusal is not None or not self.is_in_place
+        return self.refusal is not None or self.way is not Way.IN_PLACE
 
     @property
     def reads_again(self) -> bool:
-        return self.loses_state and (self.is_warmed or not self.is_at_once)
+        return self.loses_state and self.best is not Way.FROM_NOW
 
 
 def bind_replacement(
@@ -152,32 +142,36 @@ def _is_possible(evolve: Evolve | None, statement: CreateAsSelect, context: Stat
     return True
 
 
-def _consequences(way: _Way, table: DataSource) -> Iterator[str]:
-    if way.refusal is not None:
-        how = "in place" if way.is_in_place else "at once" if way.is_at_once else "as a backfill"
-        yield f"Not possible {how}: {way.refusal.message}"
-    elif way.is_warmed:
-        yield f"Warm-up: {way.query_id} ends. The new version reads again what it has read, for its state."
-        yield f"Meanwhile {table.name} gets no rows. Then the new version goes on at the old one's position."
-        yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
-    elif way.is_at_once:
-        yield f"From now: {way.query_id} ends. The new version begins at its position, without its state."
-        yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
-    elif way.evolve is not None and not way.is_in_place:
-        beside = f"beside {way.query_id}" if way.query_id else "in a topic of its own"
-        when = f"SWAP {table.name}; then" if way.evolve.is_manual else "Once it has caught up, the swap"
-        yield f"Backfill: a new query runs {beside}, from its start."
-        yield f"{when} writes what differs to topic {table.topic}, and the new query goes on there."
-        if way.evolve.verify:
-            yield f"The swap is refused while VERIFY does not hold: {', '.join(map(str, way.evolve.verify))}."
-        yield f"Until then ABORT EVOLUTION {table.name}; leaves everything as it is; a swap cannot be undone."
-    elif not way.query_id:
-        yield "New query: no query writes the sink now."
-    else:
-        yield f"In place: {way.query_id} continues from its current position, with its state."
-    if way.may_stay:
+def _consequences(change: _Change, table: DataSource) -> Iterator[str]:
+    query, name = change.query_id, table.name
+    match change.way:
+        case way if change.refusal is not None:
+            how = {Way.IN_PLACE: "in place", Way.BESIDE: "as a backfill"}.get(way, "at once")
+            yield f"Not possible {how}: {change.refusal.message}"
+        case Way.WARM_UP:
+            yield f"Warm-up: {query} ends. The new version reads again what it has read, for its state."
+            yield f"Meanwhile {name} gets no rows. Then the new version goes on at the old one's position."
+            yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
+        case Way.FROM_NOW:
+            yield f"From now: {query} ends. The new version begins at its position, without its state."
+            yield "Each record is answered once, by the old version or by the new one. This cannot be undone."
+        case Way.BESIDE:
+            assert change.evolve is not None
+            verify = ", ".join(map(str, change.evolve.verify))
+            beside = f"beside {query}" if query else "in a topic of its own"
+            when = f"SWAP {name}; then" if change.evolve.is_manual else "Once it has caught up, the swap"
+            yield f"Backfill: a new query runs {beside}, from its start."
+            yield f"{when} writes what differs to topic {table.topic}, and the new query goes on there."
+            if verify:
+                yield f"The swap is refused while VERIFY does not hold: {verify}."
+            yield f"Until then ABORT EVOLUTION {name}; leaves everything as it is; a swap cannot be undone."
+        case Way.IN_PLACE if not query:
+            yield "New query: no query writes the sink now."
+        case Way.IN_PLACE:
+            yield f"In place: {query} continues from its current position, with its state."
+    if change.may_stay:
         yield "Possible in place, with its state: WITH (EVOLVE = 'in-place')."
-    if way.may_backfill:
+    if change.may_backfill:
         keep = ", HISTORY = 'keep'" if table.kind == STREAM else ""
         yield f"Possible as a backfill: WITH (EVOLVE = 'backfill'{keep})."
 
@@ -212,13 +206,13 @@ def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:
             yield f"  {line}"
 
 
-def _state(way: _Way, context: StatementContext) -> Iterator[str]:
-    query = context.services.queries.find(way.query_id)
+def _state(change: _Change, context: StatementContext) -> Iterator[str]:
+    query = context.services.queries.find(change.query_id)
     sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
     if not any(size.entries for size in sizes):
         return
     rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
-    fate = "lost with the old query" if way.loses_state else "kept"
+    fate = "lost with the old query" if change.loses_state else "kept"
     yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
 
 
@@ -227,19 +221,19 @@ def _appended(old: KnownQuery | None, new: PersistentQuery) -> Iterator[str]:
         yield f"  {call.call} begins empty: only records from now on count, also in groups that exist."
 
 
-def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
-    if not way.reads_again:
+def _reading(change: _Change, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    if not change.reads_again:
         yield "Reads again: nothing. Rows that are already written stay as they are."
         return
     admin = context.services.admin
-    if way.refusal is None:
+    if change.refusal is None:
         yield "Reads again, unless START says otherwise:"
-    elif way.may_backfill:
+    elif change.may_backfill:
         yield "The backfill reads:"
     else:
         anew = "DROP it and CREATE it again, with START = 'earliest'"
         yield f"Instead: {anew} to read what the topics still hold:"
-    traffic = context.services.queries.traffic().get(way.query_id)
+    traffic = context.services.queries.figures.traffic().get(change.query_id)
     total = 0
     for topic in dict.fromkeys(relation.source.topic for relation in relations(new.root)):
         removed = sum(admin.beginning_offsets(topic).values())
@@ -253,14 +247,14 @@ def _reading(way: _Way, new: PersistentQuery, context: StatementContext) -> Iter
         since = f", from {_time_text(oldest_ms)} on" if oldest_ms is not None else ""
         gone = f"; {removed:,} older records were removed" if removed else ""
         yield f"  topic {topic}: at most {count:,} records{size}{since}{gone}"
-    rate = _rate(way, context)
+    rate, query_id = _rate(change, context), change.query_id
     if rate >= 1:
-        yield f"  about {total / rate:,.0f} s, at the {rate:,.0f} records/s that {way.query_id} has reached"
+        yield f"  about {total / rate:,.0f} s, at the {rate:,.0f} records/s that {query_id} has reached"
 
 
-def _rate(way: _Way, context: StatementContext) -> float:
+def _rate(change: _Change, context: StatementContext) -> float:
     """Return the running version's highest rate so far, records per second; 0 if unknown here."""
-    query = context.services.queries.find(way.query_id)
+    query = context.services.queries.find(change.query_id)
     runs = query.runner.spark if query is not None else ()
     batches = [batch for run in runs for batch in run.recent if batch["batchDuration"]]
     return max((batch["numInputRows"] * 1000 / batch["batchDuration"] for batch in batches), default=0.0)
@@ -270,7 +264,7 @@ def _time_text(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementContext) -> Iterator[str]:
+def _readers(change: _Change, sink: DataSource, new: DataSource, context: StatementContext) -> Iterator[str]:
     queries = [
         query.id
         for query in context.services.queries.all()
@@ -283,7 +277,7 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
     named = f": {', '.join(map(_group_text, groups[:GROUPS]))}" if groups else ""
     more = f" and {len(groups) - GROUPS} more" if len(groups) > GROUPS else ""
     yield f"Read by: {', '.join([*queries, *sinks]) or 'no query'}; {counted}{named}{more}"
-    if way.evolve is None or way.refusal is not None:
+    if change.evolve is None or change.refusal is not None:
         return
     known = {column.name for column in sink.schema.columns}
     added = [column.name for column in new.schema.columns if column.name not in known]
@@ -291,11 +285,11 @@ def _readers(way: _Way, sink: DataSource, new: DataSource, context: StatementCon
     for reader in [*queries, *sinks]:
         what = (
             "rows of the new version"
-            if way.is_at_once or way.is_in_place
+            if change.way is not Way.BESIDE
             else "an update of each key that differs"
         )
         yield f"  {reader} receives {what}{unseen}"
-    if groups and (way.is_at_once or way.is_in_place):
+    if groups and change.way is not Way.BESIDE:
         yield f"  consumers of topic {sink.topic} read the new rows after the old ones"
     elif groups:
         yield f"  consumers of topic {sink.topic} read the new rows, and tombstones of keys that are gone"

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.engine.evolutions import AutomaticSwaps
+from ksql_spark.engine.automatic_swaps import AutomaticSwaps
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.cluster.placement import Slots
-from ksql_spark.runtime.queries import checkpoints, differences, runs
+from ksql_spark.runtime.queries import checkpoints, differences, takeovers
 from ksql_spark.runtime.queries.states import Event
 from ksql_spark.runtime.reading import batch
 from tests.registry_server import RegistryServer
@@ -71,7 +71,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Topics]:
     monkeypatch.setattr(differences, "writer", lambda _admin, id_: found.written_as(id_))
     monkeypatch.setattr(differences, "write", found.write)
     monkeypatch.setattr(differences, "one_of_each_partition", lambda rows: [])  # see test_differences.py
-    monkeypatch.setattr(runs, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
+    monkeypatch.setattr(takeovers, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
     yield found
 
 
@@ -779,10 +779,10 @@ def test_a_version_that_has_committed_nothing_stands_where_it_began(world: World
     query = world.queries.find(old)
     assert query is not None
     if keeps == "latest":
-        assert world.queries.warm_up(query) == begins
+        assert world.queries.takeovers.until(query) == begins
         world.commit(old, 0, **begins)
     until_swapped(world)
-    assert world.queries.position(query) == begins
+    assert world.queries.takeovers.position(query) == begins
 
 
 def test_a_stream_that_is_dropped_in_its_warm_up_repeats_nothing(world: World) -> None:

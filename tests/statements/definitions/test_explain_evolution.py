@@ -68,7 +68,7 @@ def test_what_a_backfill_costs(world: World, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(query.spark[0], "recent", batches)
     none = Times((), (0,), 0.0)
     traffic = {query_id: Traffic({"s": Volume(10, 1000)}, {}, {}, none, None)}
-    monkeypatch.setattr(world.queries, "traffic", lambda: traffic)
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: traffic)
     backfill = "CREATE OR REPLACE TABLE counts WITH (EVOLVE = 'backfill') AS "
     lines = report(world, backfill + "SELECT k, COUNT(*) AS n FROM s WHERE v > 3 GROUP BY k;")
     at = lines.index("Reads again, unless START says otherwise:")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark.analyzer.base.failures import Placed, invalid
-from ksql_spark.analyzer.definitions.persistent import bind_persistent, is_stateless
+from ksql_spark.analyzer.definitions.persistent import bind_persistent
 from ksql_spark.analyzer.definitions.properties import BACKFILL, Evolve, Properties
 from ksql_spark.analyzer.definitions.sources import with_past
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
@@ -172,4 +172,4 @@ def _bounds(window: Windowing | None) -> str:
     return "both" if window.has_end else "start"
 
 
-__all__ = ["bind_evolution", "check_evolution", "check_written_rows", "evolve_of", "is_stateless"]
+__all__ = ["bind_evolution", "check_evolution", "check_written_rows", "evolve_of"]

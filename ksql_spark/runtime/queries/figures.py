@@ -1,0 +1,67 @@
+"""What a server counts of its queries: records and bytes, and records in error."""
+
+from __future__ import annotations
+
+import time
+
+from ksql_spark.spark.processing_log import Counts, ProcessingLog
+from ksql_spark.spark.traffic import Traffic
+
+
+class QueryFigures:
+    """The figures of queries since the server, or Spark's JVM, has started. Thread-safe.
+
+    Args:
+        processing_log: counts what queries do on Spark; None: nothing is counted there.
+    """
+
+    def __init__(self, processing_log: ProcessingLog | None) -> None:
+        self._log = processing_log
+        #: push query -> the number of records that it could not read, and the time of the last one, epoch ms
+        self._unreadable: dict[str, tuple[int, int]] = {}
+        #: the number of records that push queries could not read, including those that have ended
+        self.unreadable_by_push = 0
+
+    @property
+    def logs_records(self) -> bool:
+        """Whether errors of single records are written to a topic."""
+        return self._log is not None and self._log.has_topic
+
+    @property
+    def log_topic(self) -> str | None:
+        """The topic to which errors of single records are written; None: they are only counted."""
+        return self._log.topic if self._log is not None else None
+
+    def counts(self, query_id: str) -> Counts:
+        """Counts of a query's record errors since the server started."""
+        counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
+        own = self._unreadable.get(query_id)
+        return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
+
+    def traffic(self) -> dict[str, Traffic]:
+        """Records and bytes that queries have read and written, by id, since Spark's JVM started."""
+        return self._log.traffic() if self._log is not None else {}
+
+    def jvm_figures(self) -> dict[str, float]:
+        """Metrics of Spark's JVM, by their names in JvmFigures.java."""
+        return self._log.jvm_figures() if self._log is not None else {}
+
+    def note_unreadable(self, query_id: str) -> None:
+        """A push query without Spark could not read a record. Only one thread per query calls this."""
+        known = self._unreadable.get(query_id, (0, 0))
+        self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
+        self.unreadable_by_push += 1
+
+    def query_failed(self, query_id: str, message: str) -> None:
+        """Write the failure of a query to the processing log."""
+        if self._log is not None:
+            self._log.query_failed(query_id, message)
+
+    def forget(self, query_id: str) -> None:
+        """Forget a query that has ended."""
+        self._unreadable.pop(query_id, None)
+        if self._log is not None:
+            self._log.forget(query_id)
+
+
+__all__ = ["QueryFigures"]
