@@ -382,11 +382,13 @@ def start(folder: Path, brokers: str, options: argparse.Namespace) -> None:
             server.until("ready: ")
             first_answer(server.url, "SELECT * FROM r WHERE K = 1;")
             took = time.perf_counter() - server.began
+            spent = cpu_s([server.process.pid])
             if reads is not None:
                 took = max(took, reads.ready())
+                spent += cpu_s([reads.process.pid])
             else:
                 all_runs.append(server.until("complete: "))
-        return (took,)
+        return took, spent
 
     def with_jvm(more: Mapping[str, str]) -> Sequence[float]:
         with _table(folder, brokers, "r", **more) as reads:
@@ -397,7 +399,7 @@ def start(folder: Path, brokers: str, options: argparse.Namespace) -> None:
         "JVM, memory": lambda: with_jvm({}),
         "JVM, RocksDB": lambda: with_jvm(rocks),
     }
-    in_turn("first look-up after a start", options.rounds, ("s",), sides)
+    in_turn("first look-up after a start", options.rounds, ("s", "s of CPU"), sides)
     print(f"start: the JVM of Spark and all else ran after {statistics.median(all_runs):.1f} s")
 
 
