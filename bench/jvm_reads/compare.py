@@ -166,7 +166,13 @@ def make_table(url: str, topic: str) -> None:
     """The product's table over a topic, and its view."""
     columns = SQL_COLUMNS.format("PRIMARY KEY")
     execute(url, f"CREATE SOURCE TABLE {topic} ({columns}) WITH (kafka_topic='{topic}', format='JSON');")
-    first_answer(url, f"SELECT * FROM {topic} WHERE K = 1;")
+    while True:
+        try:
+            first_answer(url, f"SELECT * FROM {topic} WHERE K = 1;")
+            break
+        except RuntimeError as error:  # a view has 30 s to read its topic
+            if "Try again" not in str(error):
+                raise
 
 
 def cpu_s(pids: Sequence[int]) -> float:
