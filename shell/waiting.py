@@ -53,7 +53,7 @@ def wait_for_queries(
 
 
 def _upstream_first(client: Client, queries: Iterable[_Query]) -> Iterator[_Query]:
-    """Yield queries, each after the others that write what it reads; those of a cycle as they come."""
+    """Yield queries, each after all others that write a topic that it reads; in a cycle, as they come."""
     rest = [(query, _places(client, query).keys()) for query in queries]
     while rest:
         written = [(query, topic) for query, _ in rest for topic in query["sinkKafkaTopics"]]
