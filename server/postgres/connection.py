@@ -43,6 +43,7 @@ from ksql_spark.server.postgres.values import PgType
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.security.access import Buckets, Logins, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY, Refused
+from ksql_spark.server.threads import CLIENT
 
 if TYPE_CHECKING:
     from ksql_spark.engine import Engine, QueryStream, Request
@@ -358,6 +359,7 @@ class Connection:
             said = "You have as many connections as one client may have (ksql.client.max.share)."
             return await self._refuse("53300", said)
         self.is_in = True
+        CLIENT.set(self.client)
         self._send(messages.AuthenticationOk())
         for name in _TOLD:
             self._send(messages.ParameterStatus(name=name, value=self._settings[name.lower()]))

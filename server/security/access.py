@@ -23,6 +23,7 @@ from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.errors import TOO_MANY, RequestError
 from ksql_spark.server.security.authentication import ANYBODY, Authenticator, Principal, Refused
+from ksql_spark.server.threads import CLIENT
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream, Request
@@ -232,8 +233,10 @@ class RateGuard:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or reject it (ASGI)."""
-        is_limited = self._most > 0 and scope["type"] in ("http", "websocket")
-        if is_limited and self._endpoints.rules(scope["path"]).role is not None:
+        if scope["type"] not in ("http", "websocket"):
+            return self._app(scope, receive, send)
+        CLIENT.set(_counted(scope))
+        if self._most > 0 and self._endpoints.rules(scope["path"]).role is not None:
             wait_s = self._buckets.wait_s(_counted(scope))
             if wait_s > 0:
                 problem = RequestError(
