@@ -474,6 +474,7 @@ def test_a_wrong_password_is_told_from_none(client: AppClient) -> None:
     assert message({}) == "This server requires authentication: send a user name and a password."
     wrong = "The user name or password is wrong."
     assert message(basic("ada", "x")) == message(basic("nobody", "x")) == wrong
+    assert message({"Authorization": b"Basic \xff\xff"}) == wrong  # type: ignore[dict-item]
     assert message({"Authorization": "Bearer x"}) == "This server only accepts a user name and a password."
 
 
