@@ -29,7 +29,8 @@ class SharedThreads:
     """
 
     def __init__(self, count: int, name: str, share: float) -> None:
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix=name)
+        #: has the threads
+        self.pool = ThreadPoolExecutor(count, thread_name_prefix=name)
         self._most = share_of(count, share)
         self._turns: dict[str, asyncio.Semaphore] = {}
         #: how many tasks of a client wait or run
@@ -56,13 +57,13 @@ class SharedThreads:
         except BaseException:
             self._forget(client)
             raise
-        job = self._pool.submit(copy_context().run, task, *arguments, **more)
+        job = self.pool.submit(copy_context().run, task, *arguments, **more)
         job.add_done_callback(ended)  # a client that has left has its thread until then
         return await asyncio.wrap_future(job)
 
     def shutdown(self) -> None:
         """Start no more tasks, without waiting for those that run."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
     def _forget(self, client: str) -> None:
         self._tasks[client] -= 1

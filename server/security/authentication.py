@@ -65,11 +65,13 @@ class Principal:
     @property
     def user(self) -> str | None:
         """The name, if there is authentication."""
-        return None if self is ANYBODY else self.name
+        return None if self == ANYBODY else self.name
 
 
 #: everybody, if there is no authentication
 ANYBODY = Principal("anonymous", ALL_RIGHTS)
+#: the sender of a request that needs no authentication although there is some, and who has not logged in
+STRANGER = Principal("anonymous", ALL_RIGHTS)
 
 
 class Authenticator:
