@@ -14,6 +14,9 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
 from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, TYPES, UNITS
 
+#: a longer chain cannot be planned, and garbage of its tree is collected in one long pause of the process
+MAX_OPERATORS = 5_000
+
 _COMPARISONS: dict[TokenType, type[exp.Expression]] = {
     TokenType.EQ: exp.EQ,
     TokenType.NEQ: exp.NEQ,
@@ -235,14 +238,18 @@ class ExpressionParser(Cursor):
     def _disjunction(self) -> exp.Expr:
         start = self._index
         left = self._conjunction()
+        operators = 0
         while self.word("OR"):
+            operators = self._counted(operators)
             left = self.build(exp.Or, start, expression=self._conjunction(), this=left)
         return left
 
     def _conjunction(self) -> exp.Expr:
         start = self._index
         left = self._negation()
+        operators = 0
         while self.word("AND"):
+            operators = self._counted(operators)
             left = self.build(exp.And, start, expression=self._negation(), this=left)
         return left
 
@@ -320,13 +327,21 @@ class ExpressionParser(Cursor):
     def _value(self, tightness: int) -> exp.Expr:
         start = self._index
         left = self._signed()
+        operators = 0
         while True:
             operator = _ARITHMETIC.get(self._curr.token_type)
             if operator is None or operator[0] < tightness:
                 return left
+            operators = self._counted(operators)
             self._advance()
             right = self._value(operator[0] + 1)
             left = self.build(operator[1], start, this=left, expression=right)
+
+    def _counted(self, operators: int) -> int:
+        """Count an operator of a chain; fails if there are too many."""
+        if operators == MAX_OPERATORS:
+            self.fail("The chain of operators is too long: use IN for many values, or several statements")
+        return operators + 1
 
     def _signed(self) -> exp.Expr:
         start = self._index

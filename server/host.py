@@ -20,6 +20,7 @@ from ksql_spark.entities.servers import HealthCheckResponse
 from ksql_spark.server.callbacks import until_called
 from ksql_spark.server.errors import TOO_MANY, RequestError
 from ksql_spark.server.memory import give_back
+from ksql_spark.server.threads import SharedThreads
 
 if TYPE_CHECKING:
     # not at run time: this import loads Spark, and the port should open before that
@@ -55,9 +56,10 @@ class Host:
     Args:
         max_push_queries: the maximum number of push queries (ksql.max.push.queries).
         most_statements: the maximum number of statement requests that run or wait at once.
+        share: the part of the threads that one client may have (ksql.client.max.share).
     """
 
-    def __init__(self, max_push_queries: int = 100, most_statements: int = 256) -> None:
+    def __init__(self, max_push_queries: int = 100, most_statements: int = 256, share: float = 0.8) -> None:
         self.engine: Engine | None = None
         self.stopping = False
         #: the file of a headless server, which runs no other statements; otherwise None
@@ -70,10 +72,10 @@ class Host:
         self.request_stop: Callable[[], None] = lambda: None
         self._most_statements = most_statements
         self._open_statements = 0
-        self._statements = ThreadPoolExecutor(STATEMENT_THREADS, thread_name_prefix="statement")
+        self._statements = SharedThreads(STATEMENT_THREADS, "statement", share)
         self._catch_ups = ThreadPoolExecutor(CATCH_UP_THREADS, thread_name_prefix="catch-up")
         # other streams block their threads while they wait for rows, so each needs one
-        self._reads = ThreadPoolExecutor(max_push_queries + PULL_THREADS, thread_name_prefix="query-read")
+        self._reads = SharedThreads(max_push_queries + PULL_THREADS, "query-read", share)
         # nothing that clients ask for may delay health checks
         self._checks = ThreadPoolExecutor(CHECK_THREADS, thread_name_prefix="health-check")
         # a close may wait long for Spark: nothing else may have to wait for that
@@ -92,13 +94,11 @@ class Host:
     async def call(self, method: Callable[[Engine], T]) -> T:
         """Run ``method(engine)`` in a thread, and return its result."""
         assert self.engine is not None, "routes are only reached while RUNNING"
-        return await asyncio.get_running_loop().run_in_executor(
-            self._statements, copy_context().run, method, self.engine
-        )
+        return await self._statements.run(method, self.engine)
 
     async def work(self, task: Callable[[], T]) -> T:
         """Run ``task`` in a thread for statements."""
-        return await asyncio.get_running_loop().run_in_executor(self._statements, copy_context().run, task)
+        return await self._statements.run(task)
 
     async def health(self) -> HealthCheckResponse:
         """The engine's health; works even if all other threads are busy."""
@@ -139,16 +139,15 @@ class Host:
         """
         assert self.engine is not None, "routes are only reached while RUNNING"
         pool = self._reads if is_query else self._statements
-        loop = asyncio.get_running_loop()
-        call = loop.run_in_executor(pool, copy_context().run, method, self.engine)
+        call = asyncio.ensure_future(pool.run(method, self.engine))
         watcher: asyncio.Task[None] | None = None
 
         def watch() -> None:
             # most calls have finished by then
             nonlocal watcher
-            watcher = loop.create_task(_cancel_when_gone(http, request))
+            watcher = asyncio.create_task(_cancel_when_gone(http, request))
 
-        timer = loop.call_later(CLIENT_CHECK_S, watch)
+        timer = asyncio.get_running_loop().call_later(CLIENT_CHECK_S, watch)
         try:
             return await call
         finally:
@@ -159,13 +158,11 @@ class Host:
     async def query(self, request: Request) -> QueryStream:
         """Start a query in a thread for reads, so that it does not wait for statements."""
         assert self.engine is not None, "routes are only reached while RUNNING"
-        return await asyncio.get_running_loop().run_in_executor(
-            self._reads, copy_context().run, self.engine.query, request
-        )
+        return await self._reads.run(self.engine.query, request)
 
     async def read(self, step: Callable[[], T]) -> T:
         """Run one blocking read of a query stream in a thread for reads."""
-        return await asyncio.get_running_loop().run_in_executor(self._reads, copy_context().run, step)
+        return await self._reads.run(step)
 
     async def read_rows(self, stream: QueryStream, read: Callable[[float], T], timeout_s: float) -> T:
         """Read rows of a query stream, without a thread if that does not block.
@@ -208,8 +205,8 @@ class Host:
 
     def release_threads(self) -> None:
         """Shut down the thread pools without waiting for running calls."""
-        self._statements.shutdown(wait=False, cancel_futures=True)
-        self._reads.shutdown(wait=False, cancel_futures=True)
+        self._statements.shutdown()
+        self._reads.shutdown()
         self._checks.shutdown(wait=False, cancel_futures=True)
         self._closes.shutdown(wait=False, cancel_futures=True)
         self._catch_ups.shutdown(wait=False, cancel_futures=True)

@@ -30,6 +30,9 @@ _FITTING = re.compile(rb"[\w.:/+=-]{1,100}")
 #: characters at which a terminal or log reader starts a new line
 _BREAK = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
+#: what would act on a terminal that shows the log
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+
 Format = Literal["TEXT", "JSON"]
 
 
@@ -85,7 +88,8 @@ class MaskingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, with its stack trace."""
-        return _BREAK.sub("\n    ", masked(super().format(record), self._secrets))
+        text = _BREAK.sub("\n    ", masked(super().format(record), self._secrets))
+        return text if text.isprintable() else text.translate(_CONTROL)
 
 
 class JsonFormatter(logging.Formatter):

@@ -145,7 +145,9 @@ class Running:
         self._make_engine = make_engine
         self._url = f"{'https' if tls else 'http'}://{_address(sockets[0])}"
         self._host = Host(
-            int(config["ksql.max.push.queries"]), int(config["ksql.server.max.concurrent.statements"])
+            int(config["ksql.max.push.queries"]),
+            int(config["ksql.server.max.concurrent.statements"]),
+            config["ksql.client.max.share"],
         )
         self._host.request_stop = self._request_stop
         self._host.queries_file = config["ksql.queries.file"] or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import pydantic
@@ -160,6 +160,20 @@ class HealthCheckResponse(Body):
     is_healthy: bool
     details: HealthDetails
     server_state: str
+
+    def in_short(self) -> HealthCheckResponse:
+        """Return which parts are healthy, without reasons: these may contain names, statements and values."""
+        details, queries = self.details, self.details.queries
+        short = replace(
+            details,
+            command_runner=replace(details.command_runner, skipped=()),
+            spark=PartHealth(details.spark.is_healthy),
+            queries=replace(queries, in_error=(), reasons={}, starting=(), problem=None),
+            lakes=details.lakes and replace(details.lakes, reasons={}),
+            registry=details.registry and ServiceHealth(details.registry.is_healthy, None),
+            connect=details.connect and ServiceHealth(details.connect.is_healthy, None),
+        )
+        return replace(self, details=short)
 
 
 # ---- several servers -----------------------------------------------------------------------------------

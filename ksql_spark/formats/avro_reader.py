@@ -14,7 +14,7 @@ from typing import Any
 
 from ksql_spark.formats.avro_schema import branch_name, is_decimal, per_millisecond
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.formats.number_text import fit_decimal, in_range
+from ksql_spark.formats.number_text import fit_decimal, in_range, whole_of_bytes
 from ksql_spark.formats.utf8 import replaced
 from ksql_spark.types import (
     BIGINT,
@@ -414,8 +414,7 @@ def _of_bytes(schema: Mapping[str, Any], type_: SqlType) -> Read | None:
             digits = take(source)
             if not digits:
                 raise BadRecord("A decimal has no digits.")
-            unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
-            return fit_decimal(unscaled.scaleb(-scale, EXACT), type_)
+            return fit_decimal(whole_of_bytes(digits).scaleb(-scale, EXACT), type_)
 
         return decimal
     if type_ == BYTES:

@@ -17,7 +17,7 @@ from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.framed import FramedSerde, framed
 from ksql_spark.formats.json import JsonSerde, mismatch
-from ksql_spark.formats.number_text import fit_decimal, is_decimal
+from ksql_spark.formats.number_text import fit_decimal, is_decimal, whole_of_bytes
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.functions.spark_text import string
 from ksql_spark.schema_registry import SchemaRegistry
@@ -134,7 +134,7 @@ def _unscaled(text: str, scale: int, path: str) -> PythonDecimal:
         digits = b""
     if not digits:
         raise mismatch(text, "DECIMAL", path)
-    sign, unscaled, _ = PythonDecimal(int.from_bytes(digits, "big", signed=True)).as_tuple()
+    sign, unscaled, _ = whole_of_bytes(digits).as_tuple()
     return PythonDecimal((sign, unscaled, -scale))
 
 

@@ -20,6 +20,8 @@ _HEXADECIMAL = re.compile(
     r"[+-]?0[xX]([0-9a-fA-F]++(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?"
 )
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
+#: longer numbers are not read, as in DecimalField.java: the time to read one grows with its square
+_MAX_DIGITS, _MAX_BITS = 1000, 4096
 #: the characters that Java's String.trim removes
 SPACE = "".join(map(chr, range(33)))
 
@@ -96,6 +98,18 @@ def parse_double(text: str) -> float:
     raise BadRecord(f"{text!r} is not a valid DOUBLE")
 
 
+def whole_of_bytes(digits: bytes) -> PythonDecimal:
+    """The number in big-endian bytes.
+
+    Raises:
+        BadRecord: it is too long.
+    """
+    number = int.from_bytes(digits, "big", signed=True)
+    if number.bit_length() > _MAX_BITS:
+        raise BadRecord(f"A number has {number.bit_length()} bits, which fits no DECIMAL")
+    return PythonDecimal(number)
+
+
 def is_decimal(text: str) -> bool:
     """Whether ``text`` is a number, of any size."""
     # Python also accepts other blanks and _
@@ -108,9 +122,12 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
     Raises:
         BadRecord: it is not a number, or does not fit without rounding.
     """
+    number = text.strip(SPACE)
+    if len(number) > _MAX_DIGITS:
+        raise BadRecord(f"A number has more than {_MAX_DIGITS} characters")
     try:
-        if is_decimal(text):
-            return fit_decimal(PythonDecimal(text.strip(SPACE)), type_)
+        if is_decimal(number):
+            return fit_decimal(PythonDecimal(number), type_)
     except InvalidOperation:
         pass
     raise BadRecord(f"{text!r} is not a valid {type_}")

@@ -18,7 +18,7 @@ from uuid import UUID
 from ksql_spark.formats import protobuf_schema
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.framed import FramedSerde
-from ksql_spark.formats.number_text import fit_decimal, in_range
+from ksql_spark.formats.number_text import fit_decimal, in_range, whole_of_bytes
 from ksql_spark.formats.protobuf_message import (
     DATE,
     DECIMAL,
@@ -552,7 +552,7 @@ def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
             digits = value
         elif number == 3 and wire == VARINT:
             scale = signed(value, 32)
-    unscaled = PythonDecimal(int.from_bytes(digits, "big", signed=True))
+    unscaled = whole_of_bytes(digits)
     try:
         return fit_decimal(unscaled.scaleb(-scale, EXACT) if unscaled else unscaled, to)
     except ArithmeticError:

@@ -66,10 +66,18 @@ class _Cast:
 
 # ---- from text ----------------------------------------------------------------------------------------
 
+#: how many characters a text with a DECIMAL may have
+_MAX_DIGITS = 1000
+
 
 def _parse_whole(text: str, target: SqlType) -> str:
     # Spark would truncate a fraction
     return let(text, lambda t: f"if(instr({t}, '.') = 0, {_by_spark(t, target)}, NULL)")
+
+
+def _parse_decimal(text: str, target: SqlType) -> str:
+    # no DECIMAL has more digits, and the time to read them grows with their square
+    return let(f"trim({text})", lambda t: f"if(length({t}) <= {_MAX_DIGITS}, {_by_spark(t, target)}, NULL)")
 
 
 def _parse_double(text: str, _: SqlType) -> str:
@@ -215,7 +223,7 @@ _CASTS: dict[tuple[str, str], _Cast] = {
     },
     **{("STRING", whole): _Cast(_parse_whole, _always) for whole in ("INTEGER", "BIGINT")},
     ("STRING", "DOUBLE"): _Cast(_parse_double, _always),
-    ("STRING", "DECIMAL"): _Cast(lambda text, target: _by_spark(f"trim({text})", target), _always),
+    ("STRING", "DECIMAL"): _Cast(_parse_decimal, _always),
     ("STRING", "BOOLEAN"): _Cast(_parse_boolean),
     ("STRING", "BYTES"): _Cast(lambda text, _: f"try_to_binary({text}, 'base64')", _always),
     ("STRING", "DATE"): _Cast(_parse_date, _always),

@@ -28,6 +28,7 @@ from ksql_spark.server.postgres.statements import Kind, PgStatement
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.security.access import Buckets, Logins
 from ksql_spark.server.security.authentication import Refused
+from ksql_spark.server.threads import CLIENT
 
 LOG = logging.getLogger(__name__)
 
@@ -196,6 +197,7 @@ class Connection:
             said = "You have as many connections as one client may have (ksql.client.max.share)."
             return await self._channel.refuse("53300", said)
         self.is_in = True
+        CLIENT.set(self.client)
         self._channel.send(messages.AuthenticationOk())
         for name, value in self._execution.settings.told():
             self._channel.send(messages.ParameterStatus(name=name, value=value))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
 
@@ -61,7 +62,7 @@ class LimitedProtocol(asyncio.Protocol):
         """Start, unless there are too many connections."""
         # by duck typing: uvloop's transports do not derive from asyncio's classes
         transport = cast(asyncio.Transport, transport)
-        if len(self.connections) >= self.limits.most:
+        if len(self.connections) >= self.limits.most and not self._make_room():
             refusal = Refusal()
             transport.set_protocol(refusal)
             refusal.connection_made(transport)
@@ -79,6 +80,20 @@ class LimitedProtocol(asyncio.Protocol):
         self._watch(False)
         super().connection_lost(exc)
 
+    def _make_room(self) -> bool:
+        """Close a connection whose client has yet to send a header: the oldest of the address that has the
+        most of them, so that nobody keeps others out by silence. False: there is none.
+        """
+        silent = [one for one in self.connections if getattr(one, "header_end", None) is not None]
+        if not silent:
+            return False
+        addresses = {one: _address(one.transport) for one in silent}
+        of_address = Counter(addresses.values())
+        gone = max(silent, key=lambda one: (of_address[addresses[one]], -one.header_end))
+        gone._watch(False)
+        gone.close_late()
+        return True
+
     def awaits_header(self) -> bool:
         """Whether the client must send a header, or the rest of one."""
         return self.transport.get_protocol() is self and not self.transport.is_closing()
@@ -94,6 +109,11 @@ class LimitedProtocol(asyncio.Protocol):
         elif awaits_header and self._timer is None:
             self.header_end = self.header_end or self.loop.time() + self.limits.header_s
             self._timer = self.loop.call_at(self.header_end, self.close_late)
+
+
+def _address(transport: asyncio.Transport) -> str:
+    peer = transport.get_extra_info("peername")
+    return str(peer[0]) if peer else ""
 
 
 class IdleProtocol(asyncio.Protocol):

@@ -30,6 +30,7 @@ from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.models import described
 from ksql_spark.server.security.access import principal_of
+from ksql_spark.server.security.authentication import STRANGER
 
 router = Router()
 
@@ -68,9 +69,14 @@ async def rights(http: Request) -> Response:
     openapi_extra=_described(HealthCheckResponse),
 )
 async def healthcheck(http: Request) -> Response:
-    """Health of metastore, Kafka, command log, Spark, queries and lakes; the status is always 200."""
+    """Health of metastore, Kafka, command log, Spark, queries and lakes; the status is always 200.
+
+    Reasons are only for clients with a role for everything.
+    """
     host: Host = http.app.state.host
-    return JSONResponse(to_json(await host.health()))
+    found, principal = await host.health(), principal_of(http)
+    is_for_all = principal is not STRANGER and principal.rights.role is not None
+    return JSONResponse(to_json(found if is_for_all else found.in_short()))
 
 
 @router.endpoint("GET", "/status", Rules(Role.READER), openapi_extra=_described(CommandStatuses))

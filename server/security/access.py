@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -22,7 +23,8 @@ from ksql_spark.masking import masked
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.errors import TOO_MANY, RequestError
-from ksql_spark.server.security.authentication import ANYBODY, Authenticator, Principal, Refused
+from ksql_spark.server.security.authentication import ANYBODY, STRANGER, Authenticator, Principal, Refused
+from ksql_spark.server.threads import CLIENT
 
 if TYPE_CHECKING:
     from ksql_spark.engine import QueryStream, Request
@@ -53,7 +55,7 @@ def client_of(http: HTTPConnection) -> str:
 
 def _counted(scope: Scope) -> str:
     principal: Principal = scope["ksql_spark.principal"]
-    return _client(scope) if principal is ANYBODY else f"user {principal.name}"
+    return _client(scope) if principal == ANYBODY else f"user {principal.name}"
 
 
 def note_statements(principal: Principal, text: str) -> None:
@@ -154,13 +156,23 @@ class AccessGuard:
         """Pass one request on, or reject it (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
             return self._app(scope, receive, send)
-        path = scope["path"]
-        if self._authenticator.is_on and not any(fnmatchcase(path, pattern) for pattern in self._skipped):
-            rules = self._endpoints.rules(path)
+        if self._authenticator.is_on:
+            rules = self._endpoints.rules(scope["path"])
+            if any(fnmatchcase(scope["path"], pattern) for pattern in self._skipped):
+                return self._known_or_stranger(scope, receive, send)
             if rules.role is not None:
                 return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
         scope["ksql_spark.principal"] = ANYBODY
         return self._app(scope, receive, send)
+
+    async def _known_or_stranger(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request that needs no authentication; who logs in all the same may learn more."""
+        scope["ksql_spark.principal"] = STRANGER
+        header = Headers(scope=scope).get("authorization")
+        if header is not None:
+            with contextlib.suppress(Refused, RequestError):
+                scope["ksql_spark.principal"] = await self._logins.principal(_client(scope), header)
+        await self._app(scope, receive, send)
 
     async def _authenticated(
         self, role: Role, takes_patterns: bool, scope: Scope, receive: Receive, send: Send
@@ -232,8 +244,10 @@ class RateGuard:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or reject it (ASGI)."""
-        is_limited = self._most > 0 and scope["type"] in ("http", "websocket")
-        if is_limited and self._endpoints.rules(scope["path"]).role is not None:
+        if scope["type"] not in ("http", "websocket"):
+            return self._app(scope, receive, send)
+        CLIENT.set(_counted(scope))
+        if self._most > 0 and self._endpoints.rules(scope["path"]).role is not None:
             wait_s = self._buckets.wait_s(_counted(scope))
             if wait_s > 0:
                 problem = RequestError(

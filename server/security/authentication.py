@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
 import hashlib
 import json
@@ -66,11 +65,13 @@ class Principal:
     @property
     def user(self) -> str | None:
         """The name, if there is authentication."""
-        return None if self is ANYBODY else self.name
+        return None if self == ANYBODY else self.name
 
 
 #: everybody, if there is no authentication
 ANYBODY = Principal("anonymous", ALL_RIGHTS)
+#: the sender of a request that needs no authentication although there is some, and who has not logged in
+STRANGER = Principal("anonymous", ALL_RIGHTS)
 
 
 class Authenticator:
@@ -102,7 +103,7 @@ class Authenticator:
         """A key for the user that the credentials claim, rightly or not; for a token, a key for the token."""
         scheme, credentials = _parts(header)
         if scheme == "basic":
-            with contextlib.suppress(binascii.Error):
+            with contextlib.suppress(ValueError):
                 name = base64.b64decode(credentials, validate=True).partition(b":")[0]
                 return self._digest(f"basic {name.decode('latin-1')}")
         return self._digest(header or "")
@@ -186,7 +187,7 @@ class Users:
                 name, text, roles = line.strip().split(":", 2)
                 check_hash(text)
                 self.known[name] = (text, Rights.of(roles.split()))
-            except (ValueError, binascii.Error) as error:
+            except ValueError as error:
                 raise _unusable(file, f"line {number} is not name:hash:roles ({error})") from None
 
     def principal(self, credentials: str) -> Principal:
@@ -197,7 +198,7 @@ class Users:
         """
         try:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             raise Refused(_WRONG_PASSWORD, "credentials that are not base64") from None
         text, rights = self.known.get(name, (self._nobody, Rights(None)))
         if not colon or not text or not is_password(password, text) or name not in self.known:

@@ -13,10 +13,12 @@ around it: every request passes through all of them, and each coroutine costs as
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import ipaddress
 import socket
-from collections.abc import Awaitable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Iterable, Iterator
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -24,8 +26,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Endpoints
-from ksql_spark.server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
+from ksql_spark.server.errors import (
+    FORBIDDEN,
+    TIMEOUT,
+    TOO_LARGE,
+    TOO_MANY,
+    UNSUPPORTED_MEDIA_TYPE,
+    RequestError,
+)
 from ksql_spark.server.models import BODY
+from ksql_spark.server.threads import CLIENT
 
 ANY = "*"
 #: the maximum digits of a length; Python refuses to parse some thousands
@@ -176,6 +186,10 @@ def _is_json(content_type: str) -> bool:
     return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 
 
+#: bodies of more bytes count as large; how many there may be at once, and of these of one client
+LARGE_BYTES, LARGE_BODIES, LARGE_BODIES_OF_CLIENT = 500_000, 20, 10
+
+
 class BodyGuard:
     """Reads bodies; rejects large ones before they are in memory (413), and slow ones (408).
 
@@ -191,29 +205,44 @@ class BodyGuard:
         self._most = most
         self._longest_s = longest_s
         self._endpoints = endpoints
+        #: how many large bodies of a client are in memory
+        self._large: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass one request on, or reject it (ASGI)."""
         if scope["type"] != "http" or self._endpoints.rules(scope["path"]).is_streamed:
             await self._app(scope, receive, send)
             return
-        try:
-            body = await self._body(scope, receive)
-        except RequestError as problem:
-            await errors.response(problem)(scope, receive, send)
-            return
-        if body is not None:
-            scope[BODY] = body
-            await self._app(scope, receive, send)
+        with contextlib.ExitStack() as held:
+            try:
+                body = await self._body(scope, receive, held)
+            except RequestError as problem:
+                await errors.response(problem)(scope, receive, send)
+                return
+            if body is not None:
+                scope[BODY] = body
+                await self._app(scope, receive, send)
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
+    @contextlib.contextmanager
+    def _holding(self, client: str) -> Iterator[None]:
+        """A block in which a large body is in memory. Raises RequestError: there are too many."""
+        if self._large.total() >= LARGE_BODIES or self._large[client] >= LARGE_BODIES_OF_CLIENT:
+            raise RequestError("The server has too many large requests at once. Try again soon.", TOO_MANY)
+        self._large[client] += 1
+        try:
+            yield
+        finally:
+            self._large[client] -= 1
+            self._large += Counter()  # forgets those that have none
+
+    async def _body(self, scope: Scope, receive: Receive, held: contextlib.ExitStack) -> bytes | None:
         """The body; None if the client disconnects."""
         length = header_of(scope, b"content-length") or b"0"
         if length.isdigit() and (
             len(length) > MAX_DIGITS or int(length) > self._most
         ):  # before the client is told to continue
             raise self._too_large()
-        parts, read = [], 0
+        parts, read, is_large = [], 0, False
         try:
             async with asyncio.timeout(self._longest_s):
                 while (message := await receive())["type"] == "http.request":
@@ -221,6 +250,9 @@ class BodyGuard:
                     read += len(parts[-1])
                     if read > self._most:
                         raise self._too_large()
+                    if read > LARGE_BYTES and not is_large:
+                        is_large = True
+                        held.enter_context(self._holding(CLIENT.get()))
                     if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:

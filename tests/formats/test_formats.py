@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, SerdeSpec, bind
 from ksql_spark.formats.avro_reader import Input
-from ksql_spark.formats.number_text import double_text
+from ksql_spark.formats.number_text import double_text, whole_of_bytes
 from ksql_spark.functions.spark_text import constant
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import RegisteredSchema
@@ -160,11 +160,12 @@ LONG = 5_000
 @pytest.mark.parametrize(
     ("text", "type_", "value"),
     [
-        ("1." + "0" * LONG, Decimal(10, 2), PythonDecimal("1.00")),
-        ("0" * LONG + "1", BIGINT, 1),
-        ("1." + "0" * LONG + "1", Decimal(10, 2), None),
-        ("9" * LONG, Decimal(10, 2), None),
-        ("9" * LONG, BIGINT, None),
+        ("1." + "0" * 900, Decimal(10, 2), PythonDecimal("1.00")),
+        ("1." + "0" * 900 + "1", Decimal(10, 2), None),
+        ("1." + "0" * 5_000, Decimal(10, 2), None),
+        ("9" * 1_000_000, Decimal(10, 2), None),
+        ("0" * 5_000 + "1", BIGINT, 1),
+        ("9" * 1_000_000, BIGINT, None),
     ],
 )
 def test_numbers_of_many_digits(format_: str, text: str, type_: SqlType, value: Any) -> None:
@@ -175,6 +176,24 @@ def test_numbers_of_many_digits(format_: str, text: str, type_: SqlType, value: 
     else:
         with pytest.raises(BadRecord):
             read.decode(data)
+
+
+def test_a_decimal_of_many_bytes() -> None:
+    """The time to read one grows with its square, and nothing else runs meanwhile."""
+    digits = b"\x7f" * 1_000_000
+
+    def field(number: int, data: bytes) -> bytes:
+        return bytes([number << 3 | 2]) + varint(len(data)) + data
+
+    def varint(value: int) -> bytes:
+        return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + varint(value >> 7)
+
+    map_ = serde("PROTOBUF_NOSR", [column(Decimal(10, 2))], True)
+    with pytest.raises(BadRecord, match="bits"):
+        map_.decode(field(1, field(1, digits)))
+    with pytest.raises(BadRecord, match="bits"):
+        whole_of_bytes(digits)
+    assert whole_of_bytes(b"\0" * 1_000_000 + b"\5") == 5
 
 
 @pytest.mark.parametrize("root", ["record", "union", "name"])

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ksql_spark import grammar
 from ksql_spark.grammar import nodes
+from ksql_spark.grammar.expressions import MAX_OPERATORS
 from ksql_spark.grammar.nodes import TimeSpan, TypeNode
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.print_topic import PrintTopic
@@ -282,3 +283,10 @@ def test_works_as_a_sqlglot_dialect() -> None:
     node = sqlglot.parse_one("create stream x as select a from s", dialect=grammar.Ksql)
     assert isinstance(node, CreateAsSelect)
     assert node.sql(dialect=grammar.Ksql) == "CREATE STREAM X AS SELECT A FROM S"
+
+
+@pytest.mark.parametrize("operator", ["OR", "AND", "+", "||"])
+def test_a_chain_of_operators_has_an_end(operator: str) -> None:
+    select(f"SELECT {f'a {operator} ' * MAX_OPERATORS}a FROM s EMIT CHANGES;")
+    with pytest.raises(grammar.ParseFailed, match="chain of operators is too long"):
+        grammar.parse_one(f"SELECT {f'a {operator} ' * (MAX_OPERATORS + 1)}a FROM s EMIT CHANGES;")

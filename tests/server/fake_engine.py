@@ -272,6 +272,8 @@ class FakeEngine:
         self.validated: list[str] = []
         self.streams: list[FakeStream] = []
         self.next_stream: FakeStream | None = None
+        #: query in ERROR -> why
+        self.failures: dict[str, str] = {}
         self.sources: dict[str, str] = {"RIDES": "STREAM", "ZONES": "TABLE"}
         self.stop_calls = 0
         self.cluster = FakeCluster()
@@ -494,7 +496,13 @@ class FakeEngine:
             kafka=PartHealth(True),
             command_runner=CommandRunnerHealth(True, ()),
             spark=PartHealth(True),
-            queries=QueriesHealth(is_healthy=True, in_error=(), reasons={}, starting=(), problem=None),
+            queries=QueriesHealth(
+                is_healthy=not self.failures,
+                in_error=tuple(self.failures),
+                reasons=self.failures,
+                starting=(),
+                problem=None,
+            ),
         )
         return HealthCheckResponse(is_healthy=True, details=details, server_state=self.state)
 

@@ -236,7 +236,7 @@ def test_who_leaves_ends_what_reads_the_text(port: Port, slow: threading.Event) 
     client.send(b"Q", b"SELECT 'SLOW' AS a\0")
     assert slow.wait(SOON_S)
     client.close()
-    workers = port.host._statements
+    workers = port.host._statements.pool
     freed = [workers.submit(lambda: None) for _ in range(50)]
     assert all(one.result(SOON_S) is None for one in freed)
 

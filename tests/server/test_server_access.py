@@ -187,6 +187,20 @@ def test_who_has_roles_for_some_sources_gets_only_where_single_sources_are_asked
         assert engine.inserter_rights == Rights.of(LIMITED[name].split())
 
 
+def test_why_queries_fail_is_only_for_who_may_see_all(limited: AppClient, engine: FakeEngine) -> None:
+    """The reason may contain a record's value, and /healthcheck needs no authentication."""
+    engine.failures = {"CSAS_1": "a secret value"}
+    pattern = next(name for name, roles in LIMITED.items() if Rights.of(roles.split()).role is None)
+    for headers in ({}, basic("nobody", "x"), basic("ada", "wrong"), basic(pattern, "x")):
+        answer = limited.get("/healthcheck", headers=headers)
+        queries = answer.json()["details"]["queries"]
+        assert answer.status_code == 200 and queries["isHealthy"] is False
+        assert "CSAS_1" not in answer.text and "secret" not in answer.text
+    for name, password in PASSWORDS.items():
+        found = limited.get("/healthcheck", headers=basic(name, password)).json()["details"]["queries"]
+        assert (found["inError"], found["reasons"]) == (["CSAS_1"], engine.failures)
+
+
 def test_endpoints_that_show_all_sources_take_no_patterns() -> None:
     shown = {path for _, path in endpoints() if not ENDPOINTS.rules(path).takes_patterns} - {
         "/chc/live",
@@ -474,6 +488,7 @@ def test_a_wrong_password_is_told_from_none(client: AppClient) -> None:
     assert message({}) == "This server requires authentication: send a user name and a password."
     wrong = "The user name or password is wrong."
     assert message(basic("ada", "x")) == message(basic("nobody", "x")) == wrong
+    assert message({"Authorization": b"Basic \xff\xff"}) == wrong  # type: ignore[dict-item]
     assert message({"Authorization": "Bearer x"}) == "This server only accepts a user name and a password."
 
 

@@ -524,3 +524,16 @@ def test_one_connection_too_many(engine: FakeEngine) -> None:
         while status == 429:  # until the server has seen that they are gone
             status = httpx.get(f"{live.url}/info", timeout=SOON_S).status_code
         assert status == 200
+
+
+@pytest.mark.usefixtures("both")
+def test_silent_connections_keep_nobody_out(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=Limits(header_s=3600.0, most=3)) as live, connected(live) as first:
+        assert has_answer(first)
+        with contextlib.ExitStack() as stack:
+            silent = [stack.enter_context(connected(live)) for _ in range(2)]
+            for sock in silent:
+                sock.sendall(b"GET /info HTTP/1.1\r\n")
+            assert httpx.get(f"{live.url}/info", timeout=SOON_S).status_code == 200
+            assert is_closed(silent[0])
+        assert has_answer(first)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import httpx
 import pytest
 from app_client import AppClient
 from fake_engine import FakeEngine
 from fastapi.routing import APIRoute
 
-from ksql_spark.server.app import MODULES
+from ksql_spark.server.app import MODULES, create_app
 from ksql_spark.server.host import Host
 from ksql_spark.server.routes.copying import FORMS
+from ksql_spark.server.security import middleware
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
 
@@ -209,3 +211,29 @@ def test_too_large_a_body_is_refused(host: Host, engine: FakeEngine) -> None:
         assert (response.status_code, response.json()["error_code"]) == (413, 41300)
         assert "more than 100 bytes" in response.json()["message"]
     assert len(engine.requests) == 1
+
+
+def test_large_bodies_at_once(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "LARGE_BYTES", 100)
+    monkeypatch.setattr(middleware, "LARGE_BODIES_OF_CLIENT", 1)
+    large = SHOW.ljust(200)
+
+    async def statuses() -> list[int]:
+        transport = httpx.ASGITransport(create_app(host))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            found = []
+
+            async def post(content: str | AsyncIterator[bytes]) -> None:
+                found.append((await client.post("/ksql", content=content)).status_code)
+
+            async def pieces() -> AsyncIterator[bytes]:
+                yield large[:150].encode()
+                await post(large)
+                await post(SHOW)
+                yield large[150:].encode()
+
+            await post(pieces())
+            await post(large)
+            return found
+
+    assert asyncio.run(statuses()) == [429, 200, 200, 200]

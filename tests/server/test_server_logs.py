@@ -105,6 +105,16 @@ def test_statements_of_clients_are_not_taken_for_lines_of_the_log(
     assert not any(line.startswith("2026-01-01") for line in lines)
 
 
+def test_what_would_act_on_a_terminal_is_written_out(
+    log: Callable[[Format], Path], client: AppClient
+) -> None:
+    file = log("TEXT")
+    client.post("/ksql", json={"ksql": "SHOW STREAMS; -- \x1b]0;x\x07 \0 \x9b2J é\t."})
+    text = file.read_text(encoding="utf-8")
+    assert r"-- \x1b]0;x\x07 \x00 \x9b2J é" in text
+    assert text.replace("\n", "").replace("\t", "").isprintable()
+
+
 def test_of_a_text_that_is_too_long_the_beginning_is_written_down(
     log: Callable[[Format], Path], client: AppClient
 ) -> None:

@@ -10,7 +10,21 @@ import java.math.BigDecimal;
  * writing its digits out, as those of 1e999999999 do not fit in memory.
  */
 final class DecimalField {
+    /** Longer numbers are not read, as by Jackson: the time to read one grows with its square. */
+    private static final int MAX_DIGITS = 1000;
+
+    private static final int MAX_BITS = 4096;
+
     private DecimalField() {}
+
+    /** The number in a text; throws where it is none, or too long. */
+    static BigDecimal of(String text) {
+        String trimmed = text.trim();
+        if (trimmed.length() > MAX_DIGITS) {
+            throw new NumberFormatException("A number has more than 1000 characters.");
+        }
+        return new BigDecimal(trimmed);
+    }
 
     /** {@code number} at the scale of {@code type}; throws where it does not fit or would round. */
     static Decimal fit(BigDecimal number, DecimalType type) {
@@ -18,8 +32,10 @@ final class DecimalField {
             return Decimal.apply(
                     BigDecimal.ZERO.setScale(type.scale()), type.precision(), type.scale());
         }
-        BigDecimal shortest = number.stripTrailingZeros();
-        if (wholeDigits(shortest) > type.precision() - type.scale()
+        boolean isLong = number.unscaledValue().bitLength() > MAX_BITS;
+        BigDecimal shortest = isLong ? number : number.stripTrailingZeros();
+        if (isLong
+                || wholeDigits(shortest) > type.precision() - type.scale()
                 || shortest.scale() > type.scale()) {
             throw new IllegalArgumentException(
                     "A number does not fit DECIMAL(%s, %s)."

@@ -8,7 +8,6 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.TimeType;
 
-import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Base64;
@@ -185,7 +184,7 @@ public final class DelimitedDecoder extends BytesToRow {
         if (type.equals(DataTypes.BinaryType)) {
             return Base64.getDecoder().decode(Arrays.copyOfRange(data, from, to));
         }
-        return DecimalField.fit(new BigDecimal(text(data, from, to).trim()), (DecimalType) type);
+        return DecimalField.fit(DecimalField.of(text(data, from, to)), (DecimalType) type);
     }
 
     private static String text(byte[] data, int from, int to) {

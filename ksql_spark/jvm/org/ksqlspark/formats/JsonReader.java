@@ -161,7 +161,7 @@ interface JsonReader extends Serializable {
 
     private static BigDecimal decimal(JsonParser parser, JsonToken token) throws IOException {
         if (token == JsonToken.VALUE_STRING) {
-            return new BigDecimal(parser.getText().trim());
+            return DecimalField.of(parser.getText());
         }
         if (!token.isNumeric()) {
             throw bad(token);
