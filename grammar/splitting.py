@@ -31,6 +31,7 @@ class StatementText:
         column: column where it starts, from 1.
         complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
         open: what is not closed ("string", "quoted name", "comment", "code"), or None.
+        end: the offset in the whole text behind its ``;``, or behind its last token if it has none.
     """
 
     text: str
@@ -38,6 +39,7 @@ class StatementText:
     column: int
     complete: bool = True
     open: str | None = None
+    end: int = field(default=0, compare=False)
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
     whole: str = field(default="", repr=False, compare=False)
 
@@ -94,6 +96,20 @@ class StatementText:
             for one, other in pairwise(self.tokens)
         )
 
+    @property
+    def setting(self) -> tuple[str, str | None] | None:
+        """The property that it sets, and the value; no value for UNSET. None if it is neither.
+
+        >>> [piece.setting for piece in split("set 'a' = 'b'; unset 'a'; set a = 'b'")]
+        [('a', 'b'), ('a', None), None]
+        """
+        kinds = tuple(token.token_type for token in self.tokens[1:])
+        if self.verb == "SET" and kinds == (TokenType.STRING, TokenType.EQ, TokenType.STRING):
+            return self.tokens[1].text, self.tokens[3].text
+        if self.verb == "UNSET" and kinds == (TokenType.STRING,):
+            return self.tokens[1].text, None
+        return None
+
     def has(self, word: str) -> bool:
         """Whether ``word``, in upper case, is one of its bare words."""
         return any(_is_word(token, word) for token in self.tokens)
@@ -139,15 +155,15 @@ def pieces(text: str, scanned: Iterable[Token]) -> Iterator[StatementText]:
     for token in scanned:
         if token.token_type == TokenType.SEMICOLON:
             if current:
-                yield _piece(text, current, complete=True)
+                yield _piece(text, current, token.end + 1, complete=True)
             current = []
         else:
             current.append(token)
     if current:
-        yield _piece(text, current, complete=False)
+        yield _piece(text, current, current[-1].end + 1, complete=False)
 
 
-def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
+def _piece(text: str, tokens: list[Token], end: int, *, complete: bool) -> StatementText:
     first, last = tokens[0], tokens[-1]
     return StatementText(
         text=text[first.start : last.end + 1],
@@ -155,6 +171,7 @@ def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
         column=first.col,
         complete=complete,
         open=None if complete else opened(last),
+        end=end,
         tokens=tuple(tokens),
         whole=text,
     )

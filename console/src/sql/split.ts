@@ -1,77 +1,41 @@
-// A script as statements, by the rules of grammar/lexer.py: `;` ends one, unless it is in a string, a quoted name,
-// a comment or the code of a function.
+// Statements, as the server splits a text and classifies them, and what is in messages about them.
+import type { SplitStatement } from "../api/types.ts";
 
-export interface Statement {
-  /** Where its first word begins, and where it ends, after its `;`. */
-  from: number;
-  to: number;
+/** A statement with its text: from its first word to its `;`. */
+export interface Statement extends SplitStatement {
   text: string;
-  /** It ends with `;`. */
-  isComplete: boolean;
 }
 
-const TOKEN =
-  /(?<space>[\s\ufeff]+)|(?<comment>--(?:@[^\r\n]*|[^@][^\r\n]*)?|\/\*[\s\S]*?\*\/)|(?<end>;)|(?<piece>'[^']*(?:''[^']*)*'|"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`|\$\$[\s\S]*?\$\$)|(?<open>(?:'|"|`|\/\*|\$\$)[\s\S]*)|(?<other>[A-Za-z0-9_@.]+|[\s\S])/g;
-
-/** The statements of a text, in their order. */
-export function split(text: string): Statement[] {
-  const found: Statement[] = [];
-  let from: number | null = null;
-  let to = 0;
-  for (const match of text.matchAll(TOKEN)) {
-    const { space, comment, end, open } = match.groups!;
-    if (space !== undefined || comment !== undefined || (open?.startsWith("/*") && from === null)) continue;
-    if (end === undefined) {
-      from ??= match.index;
-      to = match.index + match[0].length;
-    } else {
-      if (from !== null) add(match.index + 1, true);
-      from = null;
-    }
-  }
-  if (from !== null) add(to, false);
-  return found;
-
-  function add(end: number, isComplete: boolean): void {
-    const trimmed = text.slice(from!, end).trimEnd();
-    found.push({ from: from!, to: from! + trimmed.length, text: trimmed, isComplete });
-  }
+/** A SELECT or PRINT that the console has written itself. */
+export function own(text: string): Statement {
+  const isQuery = !text.startsWith("PRINT");
+  return {
+    text, start: 0, end: text.length, isComplete: true, verb: isQuery ? "SELECT" : "PRINT", object: "", name: "", isQuery, isPush: false,
+    hasQuery: isQuery, isReplacement: false, property: null, value: null, role: isQuery ? "reader" : "developer",
+  };
 }
 
-/** The statement at a position: the one that it is in, or after whose `;` it is on the same line; else the next. */
-export function statementAt(text: string, position: number): Statement | null {
-  const all = split(text);
-  const inside = all.find((statement) => statement.from <= position && position <= statement.to);
+/** The one of a text's statements at a position: that which it is in, or after whose `;` it is on the same line; else the next. */
+export function statementAt(all: Statement[], text: string, position: number): Statement | null {
+  const inside = all.find((statement) => statement.start <= position && position <= statement.end);
   if (inside) return inside;
-  const before = all.filter((statement) => statement.to < position).at(-1);
-  if (before && !text.slice(before.to, position).includes("\n")) return before;
-  return all.find((statement) => statement.from > position) ?? before ?? null;
+  const before = all.filter((statement) => statement.end < position).at(-1);
+  if (before && !text.slice(before.end, position).includes("\n")) return before;
+  return all.find((statement) => statement.start > position) ?? before ?? null;
 }
 
-export type Kind = "SELECT" | "PRINT" | "SET" | "UNSET" | "OTHER";
-
-/** Who handles a statement: /query-stream has SELECT and PRINT, this page has SET and UNSET. */
-export function kindOf(text: string): Kind {
-  const word = /^[A-Za-z]+/.exec(text)?.[0].toUpperCase() ?? "";
-  if (word === "SELECT" || word === "WITH") return "SELECT";
-  return word === "PRINT" || word === "SET" || word === "UNSET" ? word : "OTHER";
+/** Whether EXPLAIN takes it, and it is more than a beginning. */
+export function isPlanned({ isComplete, isQuery, hasQuery, verb, object }: Statement): boolean {
+  return isComplete && (isQuery || (hasQuery && (verb === "INSERT" || (verb === "CREATE" && isSource(object)))));
 }
 
-/** Whether a SELECT goes on until it is stopped. */
-export function isPush(text: string): boolean {
-  return /\bEMIT\s+(CHANGES|FINAL)\b/i.test(text.replace(/'[^']*(?:''[^']*)*'|--[^\r\n]*|\/\*[\s\S]*?\*\//g, " "));
+/** Whether it replaces the query of a stream or table, if that exists. */
+export function isReplacement({ isReplacement, hasQuery, object }: Statement): boolean {
+  return isReplacement && hasQuery && isSource(object);
 }
 
-/** The name and value of SET, or the name of UNSET. */
-export function setting(text: string): { name: string; value: string | null } | null {
-  const set = /^SET\s+'((?:[^']|'')*)'\s*=\s*'((?:[^']|'')*)'\s*;?$/i.exec(text);
-  if (set) return { name: unquote(set[1]!), value: unquote(set[2]!) };
-  const unset = /^UNSET\s+'((?:[^']|'')*)'\s*;?$/i.exec(text);
-  return unset ? { name: unquote(unset[1]!), value: null } : null;
-}
-
-function unquote(text: string): string {
-  return text.replaceAll("''", "'");
+function isSource(object: string): boolean {
+  return object === "STREAM" || object === "TABLE";
 }
 
 /** Where a message of the server says that something is wrong: "line 2:15: …", both from 1. */
