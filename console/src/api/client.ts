@@ -1,6 +1,6 @@
 // Requests to the server's REST API, with the credentials of this browser tab.
 import { signal } from "@preact/signals";
-import type { Statement } from "../sql/split.ts";
+import type { Statement } from "../sql/statements.ts";
 import type { Entity, ErrorBody, SplitStatement } from "./types.ts";
 
 const KEY = "ksql-spark.authorization";

@@ -10,7 +10,7 @@ import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
 import { effectOf, type Effect } from "../sql/effect.ts";
 import { refreshMetadata } from "../sql/metadata.ts";
 import { Runner } from "../sql/runner.ts";
-import { isPlanned, isReplacement, positionOf, statementAt, type Statement } from "../sql/split.ts";
+import { isPlanned, isReplacement, positionOf, statementAt, type Statement } from "../sql/statements.ts";
 import { graph } from "../state/graph.ts";
 import { refusalOfAll } from "../state/rights.ts";
 import { route, setOptions } from "../state/route.ts";

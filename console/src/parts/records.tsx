@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Runner } from "../sql/runner.ts";
-import { own } from "../sql/split.ts";
+import { own } from "../sql/statements.ts";
 import { OutcomeView } from "./outcome.tsx";
 
 export interface Choice {

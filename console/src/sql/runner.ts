@@ -9,7 +9,7 @@ import { refusalOfAll } from "../state/rights.ts";
 import { LiveRows } from "./live.ts";
 import { refreshMetadata } from "./metadata.ts";
 import { keyOfResult } from "./plan.ts";
-import type { Statement } from "./split.ts";
+import type { Statement } from "./statements.ts";
 
 export interface Outcome {
   id: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isPlanned, isReplacement, nameInSql, own, positionOf, statementAt, type Statement } from "../src/sql/split.ts";
+import { isPlanned, isReplacement, nameInSql, own, positionOf, statementAt, type Statement } from "../src/sql/statements.ts";
 
 test("the statement at the cursor", () => {
   const text = "SELECT 1;\n\nSHOW TOPICS;  \n";
