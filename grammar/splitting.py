@@ -15,6 +15,8 @@ from ksql_spark.grammar.lexer import opened, tokens
 
 #: first words of queries, which may also begin with a parenthesis
 _QUERIES = frozenset({"SELECT", "WITH"})
+#: verbs whose object is a query, if it is not named
+_OF_QUERIES = frozenset({"TERMINATE", "PAUSE", "RESUME"})
 #: words of CREATE, DROP and ALTER before the kind of object
 _BEFORE_OBJECT = frozenset({"OR", "REPLACE", "SOURCE"})
 #: phrases between the kind of object and its name
@@ -57,10 +59,11 @@ class StatementText:
     def object(self) -> str:
         """The kind of object that CREATE, DROP, ALTER, SHOW or any other verb names, in upper case.
 
-        >>> [piece.object for piece in split("create or replace table t; create sink connector c")]
-        ['TABLE', 'CONNECTOR']
+        >>> [piece.object for piece in split("create or replace table t; create sink connector c; pause q")]
+        ['TABLE', 'CONNECTOR', 'QUERY']
         """
-        return self._word(self._object_at())
+        at = self._object_at()
+        return self._word(at) if at else "QUERY"
 
     @property
     def name(self) -> str:
@@ -120,6 +123,9 @@ class StatementText:
         return self.whole[found[0].start : found[-1].end + 1] if found else ""
 
     def _object_at(self) -> int:
+        """The index of the word that is the kind of object; 0 if it is left out."""
+        if self.verb in _OF_QUERIES and (len(self.tokens) < 3 or self._word(1) not in ("QUERY", "SINK")):
+            return 0
         at = 1
         while self._word(at) in _BEFORE_OBJECT:
             at += 1

@@ -302,6 +302,7 @@ class SplitStatement(Body):
         is_push: whether it has EMIT CHANGES or EMIT FINAL.
         has_query: whether it contains a SELECT.
         is_replacement: whether it has OR REPLACE.
+        deletes_topic: whether it is a DROP with DELETE TOPIC.
         property: what SET and UNSET change.
         value: the value that SET gives it.
         role: the least role that it needs, whatever its names are.
@@ -317,6 +318,7 @@ class SplitStatement(Body):
     is_push: bool
     has_query: bool
     is_replacement: bool
+    deletes_topic: bool
     property: str | None
     value: str | None
     role: str

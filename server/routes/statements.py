@@ -115,6 +115,7 @@ def _split(text: str) -> Iterator[SplitStatement]:
             is_push=piece.is_push,
             has_query=piece.has("SELECT"),
             is_replacement=[token.text for token in piece.tokens[1:3]] == ["OR", "REPLACE"],
+            deletes_topic=piece.verb == "DROP" and piece.has("TOPIC"),
             property=property_,
             value=value,
             role=role_for_statement(grammar.class_of(piece)).label,

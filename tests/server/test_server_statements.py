@@ -113,6 +113,11 @@ def test_a_text_is_split_without_running(client: AppClient, engine: FakeEngine) 
     assert not engine.requests
 
 
+def test_a_drop_may_delete_the_topic(client: AppClient) -> None:
+    found = client.post("/ksql/split", json={"ksql": "DROP TABLE t; DROP TABLE t DELETE TOPIC;"}).json()
+    assert [one["deletesTopic"] for one in found["statements"]] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("text", "role"),
     [

@@ -298,6 +298,7 @@ export interface SplitStatement {
   isPush: boolean;
   hasQuery: boolean;
   isReplacement: boolean;
+  deletesTopic: boolean;
   property: string | null;
   value: string | null;
   /** The least role that may run it, whatever its names are. */

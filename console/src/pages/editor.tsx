@@ -111,7 +111,7 @@ function TabView({ tab }: { tab: Tab }) {
     const { text, cursor, from, to } = editor.current!.read();
     const chosen = !all && from < to ? shifted(await split(text.slice(from, to)), from) : await statements(text, all ? null : cursor);
     if (chosen.length === 0) return;
-    const effects = chosen.flatMap((one) => effectOf(one.text, graph.value) ?? []);
+    const effects = chosen.flatMap((one) => effectOf(one, graph.value) ?? []);
     for (const one of chosen.filter(isReplacement)) effects.push(...(await evolutionOf(closed(one), runner)));
     if (effects.length > 0) setAsked({ effects, chosen });
     else await go(chosen);

@@ -11,7 +11,7 @@ export function own(text: string): Statement {
   const isQuery = !text.startsWith("PRINT");
   return {
     text, start: 0, end: text.length, isComplete: true, verb: isQuery ? "SELECT" : "PRINT", object: "", name: "", isQuery, isPush: false,
-    hasQuery: isQuery, isReplacement: false, property: null, value: null, role: isQuery ? "reader" : "developer",
+    hasQuery: isQuery, isReplacement: false, deletesTopic: false, property: null, value: null, role: isQuery ? "reader" : "developer",
   };
 }
 
@@ -34,7 +34,8 @@ export function isReplacement({ isReplacement, hasQuery, object }: Statement): b
   return isReplacement && hasQuery && isSource(object);
 }
 
-function isSource(object: string): boolean {
+/** Whether the kind of object is that of streams or tables. */
+export function isSource(object: string): boolean {
   return object === "STREAM" || object === "TABLE";
 }
 
