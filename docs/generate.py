@@ -25,7 +25,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from ksql_spark.grammar import KEYWORDS
+from ksql_spark.grammar import KEYWORDS, class_of, split
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.grammar.statements.print_topic import PrintTopic
@@ -60,6 +60,7 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
+from ksql_spark.security.authorization import role_for_statement
 from ksql_spark.server.app import MODULES
 from ksql_spark.server.routes import websocket
 from ksql_spark.shell.commands import COMMANDS
@@ -511,6 +512,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def console_words() -> str:
     """The words that the console's editor completes and colours: the shell's."""
+    statements = {**{start: start for start in completion.STARTS}, **completion.SKELETONS}
     words = {
         "keywords": sorted(KEYWORDS),
         "starts": completion.STARTS,
@@ -520,8 +522,14 @@ def console_words() -> str:
         "clauses": completion.CLAUSES,
         "formats": completion.FORMATS,
         "skeletons": completion.SKELETONS,
+        "roles": {label: _role(text) for label, text in statements.items()},
     }
     return json.dumps(words, indent=1) + "\n"
+
+
+def _role(text: str) -> str:
+    """The least role that may run the statement that begins with ``text``."""
+    return role_for_statement(class_of(split(text)[0])).label
 
 
 def differing() -> dict[Path, str]:

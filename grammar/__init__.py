@@ -16,7 +16,7 @@ from ksql_spark.grammar.nodes import Position, Statement, TypeNode, position
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.splitting import StatementText, pieces, split
-from ksql_spark.grammar.statements import STATEMENT_STARTERS, statement
+from ksql_spark.grammar.statements import STATEMENT_STARTERS, class_of, statement
 from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
 from ksql_spark.grammar.variables import substitute
 from ksql_spark.grammar.words import KEYWORDS, RESERVED
@@ -167,6 +167,7 @@ __all__ = [
     "StatementSet",
     "StatementText",
     "TypeNode",
+    "class_of",
     "keywords",
     "opened",
     "parse",

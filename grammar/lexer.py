@@ -36,15 +36,18 @@ _PATTERN = r"""
     """
 
 
+#: a comment of KSQL. Comments do not nest, and `--` takes the next character, whatever it is: a bare one
+#: swallows the next line (§1.1, a quirk)
+COMMENT = re.compile(r"--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/")
+
+
 class Rules(Enum):
     """The rules for the ends of comments and dollar quotes, which are not the same for all clients."""
 
-    #: comments do not nest, and `--` takes the next character, whatever it is: a bare one swallows the next
-    #: line (§1.1, a quirk)
     KSQL = re.compile(
         _PATTERN.format(
             code=r"\$\$[\s\S]*?\$\$",
-            comment=r"(?P<comment>--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/)",
+            comment=f"(?P<comment>{COMMENT.pattern})",
             opened=r"\$\$",
         ),
         re.VERBOSE,

@@ -15,6 +15,8 @@ from ksql_spark.grammar.lexer import opened, tokens
 
 #: first words of queries, which may also begin with a parenthesis
 _QUERIES = frozenset({"SELECT", "WITH"})
+#: verbs whose object is a query, if it is not named
+_OF_QUERIES = frozenset({"TERMINATE", "PAUSE", "RESUME"})
 #: words of CREATE, DROP and ALTER before the kind of object
 _BEFORE_OBJECT = frozenset({"OR", "REPLACE", "SOURCE"})
 #: phrases between the kind of object and its name
@@ -31,6 +33,7 @@ class StatementText:
         column: column where it starts, from 1.
         complete: False for a last piece that lacks its ``;`` or is inside a quote or comment.
         open: what is not closed ("string", "quoted name", "comment", "code"), or None.
+        end: the offset in the whole text behind its ``;``, or behind its last token if it has none.
     """
 
     text: str
@@ -38,6 +41,7 @@ class StatementText:
     column: int
     complete: bool = True
     open: str | None = None
+    end: int = field(default=0, compare=False)
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
     whole: str = field(default="", repr=False, compare=False)
 
@@ -55,10 +59,11 @@ class StatementText:
     def object(self) -> str:
         """The kind of object that CREATE, DROP, ALTER, SHOW or any other verb names, in upper case.
 
-        >>> [piece.object for piece in split("create or replace table t; create sink connector c")]
-        ['TABLE', 'CONNECTOR']
+        >>> [piece.object for piece in split("create or replace table t; create sink connector c; pause q")]
+        ['TABLE', 'CONNECTOR', 'QUERY']
         """
-        return self._word(self._object_at())
+        at = self._object_at()
+        return self._word(at) if at else "QUERY"
 
     @property
     def name(self) -> str:
@@ -94,6 +99,20 @@ class StatementText:
             for one, other in pairwise(self.tokens)
         )
 
+    @property
+    def setting(self) -> tuple[str, str | None] | None:
+        """The property that it sets, and the value; no value for UNSET. None if it is neither.
+
+        >>> [piece.setting for piece in split("set 'a' = 'b'; unset 'a'; set a = 'b'")]
+        [('a', 'b'), ('a', None), None]
+        """
+        kinds = tuple(token.token_type for token in self.tokens[1:])
+        if self.verb == "SET" and kinds == (TokenType.STRING, TokenType.EQ, TokenType.STRING):
+            return self.tokens[1].text, self.tokens[3].text
+        if self.verb == "UNSET" and kinds == (TokenType.STRING,):
+            return self.tokens[1].text, None
+        return None
+
     def has(self, word: str) -> bool:
         """Whether ``word``, in upper case, is one of its bare words."""
         return any(_is_word(token, word) for token in self.tokens)
@@ -104,6 +123,9 @@ class StatementText:
         return self.whole[found[0].start : found[-1].end + 1] if found else ""
 
     def _object_at(self) -> int:
+        """The index of the word that is the kind of object; 0 if it is left out."""
+        if self.verb in _OF_QUERIES and (len(self.tokens) < 3 or self._word(1) not in ("QUERY", "SINK")):
+            return 0
         at = 1
         while self._word(at) in _BEFORE_OBJECT:
             at += 1
@@ -139,15 +161,15 @@ def pieces(text: str, scanned: Iterable[Token]) -> Iterator[StatementText]:
     for token in scanned:
         if token.token_type == TokenType.SEMICOLON:
             if current:
-                yield _piece(text, current, complete=True)
+                yield _piece(text, current, token.end + 1, complete=True)
             current = []
         else:
             current.append(token)
     if current:
-        yield _piece(text, current, complete=False)
+        yield _piece(text, current, current[-1].end + 1, complete=False)
 
 
-def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
+def _piece(text: str, tokens: list[Token], end: int, *, complete: bool) -> StatementText:
     first, last = tokens[0], tokens[-1]
     return StatementText(
         text=text[first.start : last.end + 1],
@@ -155,6 +177,7 @@ def _piece(text: str, tokens: list[Token], *, complete: bool) -> StatementText:
         column=first.col,
         complete=complete,
         open=None if complete else opened(last),
+        end=end,
         tokens=tuple(tokens),
         whole=text,
     )

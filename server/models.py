@@ -59,6 +59,12 @@ class StatementsBody(Body):
         )
 
 
+class SplitBody(Body):
+    """The body of POST /ksql/split."""
+
+    ksql: str
+
+
 class QueryStreamBody(Body):
     """The body of POST /query-stream."""
 

@@ -59,15 +59,14 @@ def parsed(text: str) -> Copy:
     from ksql_spark import grammar
 
     part = grammar.split(text)[0]
-    *before, name = [token.token_type for token in part.tokens]
-    is_named = name == TokenType.STRING and part.tokens[-1].text
-    file = Path(part.tokens[-1].text).expanduser()
-    words = [part.source_of([token]).upper() for token in part.tokens]
-    match words:
-        case [_, _, "FROM", _] if is_named and before[1] in (TokenType.VAR, TokenType.IDENTIFIER):
-            return Copy(file, part.source_of(part.tokens[1:2]), None)
-        case [_, "(", *query, ")", "TO", _] if is_named and query:
-            return Copy(file, None, grammar.split(part.source_of(part.tokens[2:-3]))[0])
+    tokens = part.tokens
+    if len(tokens) > 3 and tokens[-1].token_type == TokenType.STRING and tokens[-1].text:
+        file = Path(tokens[-1].text).expanduser()
+        match tokens[-2].text, [token.token_type for token in tokens[1:-2]]:
+            case "FROM", [TokenType.VAR | TokenType.IDENTIFIER]:
+                return Copy(file, part.source_of(tokens[1:2]), None)
+            case "TO", [TokenType.L_PAREN, _, *_, TokenType.R_PAREN]:
+                return Copy(file, None, grammar.split(part.source_of(tokens[2:-3]))[0])
     raise ClientError(f"This is no COPY: {USAGE}")
 
 

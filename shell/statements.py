@@ -92,13 +92,16 @@ def set_parts(part: grammar.StatementText) -> tuple[str, str]:
     Raises:
         StatementProblem: its syntax is wrong.
     """
-    name, value = _parts(part, "SET 'property' = 'value';")
-    return name, value
+    if part.setting is None or part.setting[1] is None:
+        raise StatementProblem("Syntax: SET 'property' = 'value';")
+    return part.setting[0], part.setting[1]
 
 
 def unset_name(part: grammar.StatementText) -> str:
     """Name in an UNSET; raises StatementProblem."""
-    return _parts(part, "UNSET 'property';")[0]
+    if part.setting is None:
+        raise StatementProblem("Syntax: UNSET 'property';")
+    return part.setting[0]
 
 
 def define_parts(part: grammar.StatementText) -> tuple[str, str]:

@@ -32,3 +32,12 @@ test("queries, topics, properties, formats", () => {
   assert.ok(labels("CREATE STREAM s (a ").includes("STRING"));
   assert.deepEqual(labels("SELECT 'x"), []);
 });
+
+test("statements that the role may not run are not completed", () => {
+  const metadata = { sources: {}, tables: [], functions: [], queries: [], topics: [], properties: [] };
+  const labels = (role: "reader" | "developer" | "admin") => offers("", metadata, role).map((offer) => offer.label);
+  assert.ok(!labels("reader").some((label) => /^(CREATE|DROP|INSERT|PRINT|TERMINATE|ct|ii)/.test(label)));
+  assert.ok(labels("reader").includes("SELECT") && labels("reader").includes("EXPLAIN"));
+  assert.ok(labels("developer").includes("CREATE TABLE") && !labels("developer").includes("CREATE SINK"));
+  assert.ok(labels("admin").includes("CREATE SINK"));
+});

@@ -4,6 +4,7 @@ import type { Graph, GraphNode } from "../src/api/types.ts";
 import { layout } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
 import { effectOf } from "../src/sql/effect.ts";
+import { own, type Statement } from "../src/sql/statements.ts";
 import { formatRoute, parseRoute } from "../src/state/route.ts";
 
 const node = (id: string, topic?: string): GraphNode => {
@@ -88,15 +89,16 @@ test("pages in the URL", () => {
 });
 
 test("what statements pause, end or remove", () => {
-  assert.deepEqual(effectOf("drop stream if exists rides;", GRAPH), {
-    statement: "drop stream if exists rides;",
+  const statement = (verb: string, object: string, name: string, more: Partial<Statement> = {}): Statement => ({ ...own(""), text: `${verb} ${name};`, verb, object, name, ...more });
+  assert.deepEqual(effectOf(statement("DROP", "STREAM", "RIDES"), GRAPH), {
+    statement: "DROP RIDES;",
     what: "The stream RIDES is removed; its topic stays.",
     affected: ["query Q1", "stream BIG", "table BIG2"],
   });
-  const whole = effectOf("DROP TABLE `BIG2` DELETE TOPIC;", GRAPH)!;
+  const whole = effectOf(statement("DROP", "TABLE", "BIG2", { deletesTopic: true }), GRAPH)!;
   assert.equal(whole.what, "The table BIG2 is removed, with query Q1 if that was created with it, and the topic BIG with all its records.");
-  assert.deepEqual(effectOf("TERMINATE q1;", GRAPH)?.affected, ["stream BIG", "table BIG2"]);
-  assert.deepEqual(effectOf("TERMINATE ALL;", GRAPH)?.affected, ["query Q1"]);
-  assert.equal(effectOf("pause q1;", GRAPH)?.what, "The query Q1 reads no more records until it is resumed.");
-  for (const text of ["DROP CONNECTOR c;", "SELECT 'DROP STREAM x';", "RESUME q1;"]) assert.equal(effectOf(text, GRAPH), null);
+  assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "Q1"), GRAPH)?.affected, ["stream BIG", "table BIG2"]);
+  assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "ALL"), GRAPH)?.affected, ["query Q1"]);
+  assert.equal(effectOf(statement("PAUSE", "QUERY", "Q1"), GRAPH)?.what, "The query Q1 reads no more records until it is resumed.");
+  for (const none of [statement("DROP", "CONNECTOR", "C"), own("SELECT 1;"), statement("RESUME", "QUERY", "Q1")]) assert.equal(effectOf(none, GRAPH), null);
 });

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule, StatementSet
+from ksql_spark.grammar.splitting import StatementText
 from ksql_spark.grammar.statements import (
     asserts,
     connectors,
@@ -76,6 +80,24 @@ _INSTEAD = {
 }
 
 
+def class_of(piece: StatementText) -> type[Statement]:
+    """The class of the statements that begin as this one does, which need not be valid; else Statement."""
+    if piece.is_query:
+        return queries.Query
+    words = takewhile(lambda token: token.token_type == TokenType.VAR, piece.tokens[:_LONGEST])
+    rule = _longest([token.text for token in words], StatementSet.TEST)
+    return Statement if rule is None else rule.node
+
+
+def _longest(words: Sequence[str], allowed: StatementSet) -> StatementRule | None:
+    """The rule with the longest phrase that ``words`` begin with."""
+    for length in range(len(words), 0, -1):
+        rule = BY_START.get(" ".join(words[:length]))
+        if rule is not None and rule.statement_set.value <= allowed.value:
+            return rule
+    return None
+
+
 def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     """The rule with the longest phrase that matches here; fails if none does."""
     if parser.is_symbol(TokenType.L_PAREN):
@@ -83,10 +105,8 @@ def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     words: list[str] = []
     while len(words) < _LONGEST and (word := parser.word_ahead(len(words))) is not None:
         words.append(word)
-    for length in range(len(words), 0, -1):
-        rule = BY_START.get(" ".join(words[:length]))
-        if rule is not None and rule.statement_set.value <= allowed.value:
-            return rule
+    if (rule := _longest(words, allowed)) is not None:
+        return rule
     phrases = [s.split() for s, rule in BY_START.items() if rule.statement_set.value <= allowed.value]
     first = words[0] if words else ""
     if not any(k[0] == first for k in phrases):
@@ -104,4 +124,4 @@ def _rule(parser: KsqlParser, allowed: StatementSet) -> StatementRule:
     parser.fail()
 
 
-__all__ = ["BY_START", "RULES", "STATEMENT_STARTERS", "statement"]
+__all__ = ["BY_START", "RULES", "STATEMENT_STARTERS", "class_of", "statement"]

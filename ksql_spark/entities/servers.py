@@ -309,6 +309,50 @@ class Validated(Body):
     statements: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class SplitStatement(Body):
+    """One of the statements of a text, in the response to POST /ksql/split; it need not be valid.
+
+    Args:
+        start: where its first word begins; offsets count UTF-16 units, as browsers do.
+        end: behind its ``;``, or behind its last token if it has none.
+        is_complete: whether it has its ``;``.
+        verb: its first word, in upper case.
+        object: the kind of object that it names, such as STREAM.
+        name: the name of that object.
+        is_query: whether it is a SELECT.
+        is_push: whether it has EMIT CHANGES or EMIT FINAL.
+        has_query: whether it contains a SELECT.
+        is_replacement: whether it has OR REPLACE.
+        deletes_topic: whether it is a DROP with DELETE TOPIC.
+        property: what SET and UNSET change.
+        value: the value that SET gives it.
+        role: the least role that it needs, whatever its names are.
+    """
+
+    start: int
+    end: int
+    is_complete: bool
+    verb: str
+    object: str
+    name: str
+    is_query: bool
+    is_push: bool
+    has_query: bool
+    is_replacement: bool
+    deletes_topic: bool
+    property: str | None
+    value: str | None
+    role: str
+
+
+@dataclass(frozen=True)
+class SplitText(Body):
+    """The response to POST /ksql/split: the statements of a text, in their order."""
+
+    statements: tuple[SplitStatement, ...]
+
+
 @dataclass(frozen=True)
 class Noted(Body):
     """The response to POST /heartbeat and /lag."""

@@ -183,10 +183,9 @@ def _kind_of(piece: StatementText) -> PgStatement:
     if first == "PRINT":
         return _ksql(Kind.QUERY, piece, "SELECT")
     found = _ksql(Kind.STATEMENT, piece, _tag(piece))
-    if first in ("SET", "UNSET") and second is not None and is_property:
-        last = piece.tokens[-1]
-        value = last.text if first == "SET" and last.token_type == TokenType.STRING else None
-        return replace(found, details={"property": second.text, "value": value})
+    if piece.setting is not None:
+        name, value = piece.setting
+        return replace(found, details={"property": name, "value": value})
     return found
 
 

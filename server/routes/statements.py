@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
-from ksql_spark.authorization import Role
+from ksql_spark import grammar
+from ksql_spark.authorization import Role, role_for_statement
 from ksql_spark.config import warning
 from ksql_spark.entities import Entity
-from ksql_spark.entities.servers import Validated
+from ksql_spark.entities.servers import SplitStatement, SplitText, Validated
 from ksql_spark.entities.wire import to_json
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.host import Host
-from ksql_spark.server.models import TOKEN_HEADER, StatementsBody, described, read_body, schema_of
+from ksql_spark.server.models import (
+    TOKEN_HEADER,
+    SplitBody,
+    StatementsBody,
+    described,
+    read_body,
+    schema_of,
+)
 from ksql_spark.server.security.access import note_statements, principal_of
 
 if TYPE_CHECKING:
@@ -74,3 +83,45 @@ async def validate_statements(http: Request) -> Response:
     with host.handling_statements():
         count = await host.call_while_connected(http, request, lambda engine: engine.validate(request))
     return JSONResponse(to_json(Validated(statements=count)))
+
+
+@router.endpoint(
+    "POST",
+    "/ksql/split",
+    Rules(Role.READER, takes_patterns=True, only_reads=True),
+    openapi_extra=described(SplitBody, answers={"application/json": SplitText}),
+)
+async def split_statements(http: Request) -> Response:
+    """Split a text into statements, and say what each is; they need not be valid, and nothing is run."""
+    host: Host = http.app.state.host
+    text = read_body(SplitBody, http).ksql
+    return JSONResponse(await host.work(lambda: to_json(SplitText(tuple(_split(text))))))
+
+
+def _split(text: str) -> Iterator[SplitStatement]:
+    at = start = 0
+    for piece in grammar.split(text):
+        start += _utf16_units(text[at : piece.start])
+        end = start + _utf16_units(text[piece.start : piece.end])
+        property_, value = piece.setting or (None, None)
+        yield SplitStatement(
+            start=start,
+            end=end,
+            is_complete=piece.complete,
+            verb=piece.verb,
+            object=piece.object,
+            name=piece.name,
+            is_query=piece.is_query,
+            is_push=piece.is_push,
+            has_query=piece.has("SELECT"),
+            is_replacement=[token.text for token in piece.tokens[1:3]] == ["OR", "REPLACE"],
+            deletes_topic=piece.verb == "DROP" and piece.has("TOPIC"),
+            property=property_,
+            value=value,
+            role=role_for_statement(grammar.class_of(piece)).label,
+        )
+        at, start = piece.end, end
+
+
+def _utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

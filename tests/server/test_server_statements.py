@@ -96,6 +96,47 @@ def test_validates_without_running(client: AppClient, engine: FakeEngine) -> Non
     assert not engine.requests
 
 
+def test_a_text_is_split_without_running(client: AppClient, engine: FakeEngine) -> None:
+    text = "-- 🦆;\nset 'a' = '🦆;'; create or replace table t as select 1; select * from t emit changes"
+    found = client.post("/ksql/split", json={"ksql": text}).json()["statements"]
+    units = text.encode("utf-16-le")
+    assert [units[2 * one["start"] : 2 * one["end"]].decode("utf-16-le") for one in found] == [
+        "set 'a' = '🦆;';",
+        "create or replace table t as select 1;",
+        "select * from t emit changes",
+    ]
+    set_, create, select = found
+    assert (set_["verb"], set_["property"], set_["value"], set_["role"]) == ("SET", "a", "🦆;", "reader")
+    assert (create["object"], create["name"], create["role"]) == ("TABLE", "T", "developer")
+    assert create["isReplacement"] and create["hasQuery"] and create["isComplete"] and not create["isQuery"]
+    assert select["isQuery"] and select["isPush"] and not select["isComplete"]
+    assert not engine.requests
+
+
+def test_a_drop_may_delete_the_topic(client: AppClient) -> None:
+    found = client.post("/ksql/split", json={"ksql": "DROP TABLE t; DROP TABLE t DELETE TOPIC;"}).json()
+    assert [one["deletesTopic"] for one in found["statements"]] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("(SELECT 1)", "reader"),
+        ("EXPLAIN DROP STREAM s", "reader"),
+        ("PRINT 't'", "developer"),
+        ("CREATE SOURCE STREAM s", "developer"),
+        ("CREATE SOURCE CONNECTOR c", "admin"),
+        ("create or replace function f", "admin"),
+        ("DROP SINK s", "admin"),
+        ("ALTER SYSTEM 'a' = 'b'", "admin"),
+        ("NONSENSE", "developer"),
+    ],
+)
+def test_a_statement_has_its_least_role(client: AppClient, text: str, role: str) -> None:
+    (one,) = client.post("/ksql/split", json={"ksql": text}).json()["statements"]
+    assert one["role"] == role
+
+
 def test_query_belongs_elsewhere(client: AppClient) -> None:
     response = client.post("/ksql", json={"ksql": "SELECT * FROM RIDES;"})
     assert (response.status_code, response.json()["error_code"]) == (400, 40002)

@@ -1,6 +1,7 @@
 // Requests to the server's REST API, with the credentials of this browser tab.
 import { signal } from "@preact/signals";
-import type { Entity, ErrorBody } from "./types.ts";
+import type { Statement } from "../sql/statements.ts";
+import type { Entity, ErrorBody, SplitStatement } from "./types.ts";
 
 const KEY = "ksql-spark.authorization";
 /** A server that does not answer within this time is gone, although its port is there. */
@@ -94,4 +95,10 @@ export async function run(
   signal?: AbortSignal,
 ): Promise<Entity[]> {
   return post("ksql", { ksql, streamsProperties }, signal);
+}
+
+/** The statements of a text, in their order. */
+export async function split(ksql: string): Promise<Statement[]> {
+  const { statements } = await post<{ statements: SplitStatement[] }>("ksql/split", { ksql });
+  return statements.map((one) => ({ ...one, text: ksql.slice(one.start, one.end) }));
 }

@@ -285,6 +285,26 @@ export interface ConnectorSetting {
   documentation: string;
 }
 
+/** A statement of a text, of POST /ksql/split. */
+export interface SplitStatement {
+  /** Where its first word begins, and where it ends, after its `;`. */
+  start: number;
+  end: number;
+  isComplete: boolean;
+  verb: string;
+  object: string;
+  name: string;
+  isQuery: boolean;
+  isPush: boolean;
+  hasQuery: boolean;
+  isReplacement: boolean;
+  deletesTopic: boolean;
+  property: string | null;
+  value: string | null;
+  /** The least role that may run it, whatever its names are. */
+  role: RoleName;
+}
+
 export interface ErrorBody {
   error_code: number;
   message: string;

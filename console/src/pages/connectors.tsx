@@ -9,7 +9,7 @@ import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { State, looksOf } from "../parts/state.tsx";
 import { createConnector } from "../sql/connector.ts";
-import { nameInSql } from "../sql/split.ts";
+import { nameInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute, open, route } from "../state/route.ts";
 

@@ -2,14 +2,15 @@
 import "../first.ts";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, run } from "../api/client.ts";
+import { ApiError, run, split } from "../api/client.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { OutcomeView } from "../parts/outcome.tsx";
+import { Problem } from "../parts/problem.tsx";
 import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
 import { effectOf, type Effect } from "../sql/effect.ts";
 import { refreshMetadata } from "../sql/metadata.ts";
 import { Runner } from "../sql/runner.ts";
-import { positionOf, split, statementAt, type Statement } from "../sql/split.ts";
+import { isPlanned, isReplacement, positionOf, statementAt, type Statement } from "../sql/statements.ts";
 import { graph } from "../state/graph.ts";
 import { refusalOfAll } from "../state/rights.ts";
 import { route, setOptions } from "../state/route.ts";
@@ -26,7 +27,6 @@ const FIRST: Tab = { id: 1, name: "Statements 1", text: "" };
 const MOST_HISTORY = 100;
 const CHECK_AFTER_MS = 700;
 const EXPLAIN = "EXPLAIN ";
-const REPLACES = /^CREATE\s+OR\s+REPLACE\s+(STREAM|TABLE)\b[\s\S]*\bAS\s+SELECT\b/i;
 
 const tabs = signal<Tab[]>(recall("tabs", [FIRST]));
 const history = signal<string[]>(recall("history", []));
@@ -104,19 +104,22 @@ function TabView({ tab }: { tab: Tab }) {
   const runner = runnerOf(tab.id);
   const [hasHistory, showHistory] = useState(false);
   const [asked, setAsked] = useState<{ effects: Effect[]; chosen: Statement[] } | null>(null);
+  const [problem, setProblem] = useState<unknown>(null);
+  /** Do something that asks the server, and show what is wrong with it. */
+  const attempt = (work: () => Promise<void>) => (setProblem(null), void work().catch(setProblem));
   const start = async (all: boolean) => {
     const { text, cursor, from, to } = editor.current!.read();
-    const chosen = all ? split(text) : from < to ? shifted(split(text.slice(from, to)), from) : [statementAt(text, cursor)].filter((one) => one !== null);
+    const chosen = !all && from < to ? shifted(await split(text.slice(from, to)), from) : await statements(text, all ? null : cursor);
     if (chosen.length === 0) return;
-    const effects = chosen.flatMap((one) => effectOf(one.text, graph.value) ?? []);
-    for (const one of chosen.filter((statement) => REPLACES.test(statement.text))) effects.push(...(await evolutionOf(closed(one), runner)));
+    const effects = chosen.flatMap((one) => effectOf(one, graph.value) ?? []);
+    for (const one of chosen.filter(isReplacement)) effects.push(...(await evolutionOf(closed(one), runner)));
     if (effects.length > 0) setAsked({ effects, chosen });
     else await go(chosen);
   };
   const explain = async () => {
     const { text, cursor } = editor.current!.read();
-    const statement = statementAt(text, cursor);
-    if (statement !== null) await go([{ ...statement, text: EXPLAIN + statement.text }]);
+    const [statement] = await statements(text, cursor);
+    if (statement !== undefined) await go([{ ...statement, text: EXPLAIN + statement.text, verb: "EXPLAIN", isQuery: false, property: null, role: "reader" }]);
   };
   const go = async (chosen: Statement[]) => {
     editor.current!.mark([]);
@@ -132,12 +135,12 @@ function TabView({ tab }: { tab: Tab }) {
       if (editor.current === null || runner.isRunning.value) return;
       const { text, cursor } = editor.current.read();
       if (text === marked.current) return;
-      const statement = statementAt(text, cursor);
-      if (statement === null || !isPlanned(statement)) return editor.current.mark([]);
-      const error = await run(`${EXPLAIN}${closed(statement).text}`, runner.settings.value).then(() => null, (problem: unknown) => problem);
+      const [statement] = await statements(text, cursor).catch(() => []);
+      const planned = statement !== undefined && isPlanned(statement) ? statement : null;
+      const error = planned && (await run(`${EXPLAIN}${planned.text}`, runner.settings.value).then(() => null, (problem: unknown) => problem));
       if (editor.current?.read().text !== text || text === marked.current) return;
-      if (error === null) editor.current.mark([]);
-      else mark(editor.current, statement, error);
+      if (planned === null || error === null) editor.current.mark([]);
+      else mark(editor.current, planned, error);
     }, CHECK_AFTER_MS);
     return () => clearTimeout(timer);
   }, [tab.text]);
@@ -149,15 +152,15 @@ function TabView({ tab }: { tab: Tab }) {
         <SqlEditorView
           text={tab.text}
           onChange={(text) => keep(tabs.value.map((one) => (one.id === tab.id ? { ...one, text } : one)))}
-          onRun={start}
+          onRun={(all) => attempt(() => start(all))}
           onReady={(ready) => (editor.current = ready)}
         />
       </div>
       <div class="bar">
         {refusalOfAll("developer") !== null && <span class="hint">SELECT, SHOW, DESCRIBE and EXPLAIN: what changes something {refusalOfAll("developer")}.</span>}
-        <button class="main" onClick={() => start(false)} title="Ctrl-Enter: the selection, or the statement at the cursor">Run</button>
-        <button onClick={() => start(true)} title="Ctrl-Shift-Enter">Run all</button>
-        <button onClick={() => void explain()} title="The plan of the statement at the cursor">Explain</button>
+        <button class="main" onClick={() => attempt(() => start(false))} title="Ctrl-Enter: the selection, or the statement at the cursor">Run</button>
+        <button onClick={() => attempt(() => start(true))} title="Ctrl-Shift-Enter">Run all</button>
+        <button onClick={() => attempt(explain)} title="The plan of the statement at the cursor">Explain</button>
         <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
         <label class="check">
           <input
@@ -195,6 +198,7 @@ function TabView({ tab }: { tab: Tab }) {
         </Confirm>
       )}
       <div class="outcomes">
+        {problem !== null && <Problem error={problem} />}
         {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
         {runner.outcomes.value.length === 0 && (
           <p class="hint pad">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes. Esc, then Tab, leaves the text.</p>
@@ -215,8 +219,16 @@ async function evolutionOf(statement: Statement, runner: Runner): Promise<Effect
   }
 }
 
+/** The statement at a position, or all of a text. */
+async function statements(text: string, position: number | null): Promise<Statement[]> {
+  const all = await split(text);
+  if (position === null) return all;
+  const found = statementAt(all, text, position);
+  return found === null ? [] : [found];
+}
+
 function shifted(statements: Statement[], by: number): Statement[] {
-  return statements.map((one) => ({ ...one, from: one.from + by, to: one.to + by }));
+  return statements.map((one) => ({ ...one, start: one.start + by, end: one.end + by }));
 }
 
 /** The statement with its `;`, which the server wants. */
@@ -230,11 +242,6 @@ function note(statements: Statement[]): void {
   remember("history", history.value);
 }
 
-/** Whether EXPLAIN takes it, and it is more than a beginning. */
-function isPlanned(statement: Statement): boolean {
-  return statement.isComplete && /^(SELECT|WITH|CREATE\s+(OR\s+REPLACE\s+)?(STREAM|TABLE)\b[\s\S]*\bAS\s+SELECT|INSERT\s+INTO\s+\S+\s+SELECT)\b/i.test(statement.text);
-}
-
 /** Mark where the server says that a statement is wrong. */
 function mark(editor: SqlEditor | null, statement: Statement, error: unknown): void {
   if (!(error instanceof ApiError) || editor === null) return;
@@ -243,7 +250,7 @@ function mark(editor: SqlEditor | null, statement: Statement, error: unknown): v
   const at = positionOf(error.body.message);
   const lines = statement.text.split("\n");
   const before = at === null ? 0 : lines.slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + at.column - 1 - (at.line === 1 ? indent : 0);
-  const from = Math.min(statement.from + Math.max(0, before), text.length);
+  const from = Math.min(statement.start + Math.max(0, before), text.length);
   const word = at === null ? statement.text.length : (/^\w+/.exec(text.slice(from))?.[0].length ?? 1);
   editor.mark([{ from, to: Math.min(from + word, text.length), severity: "error", message: error.body.message }]);
 }

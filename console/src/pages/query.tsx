@@ -20,7 +20,7 @@ import { Times } from "../parts/times.tsx";
 import { useAsked } from "../state/asked.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
 import { pageOn } from "../state/servers.ts";
-import { nameInSql } from "../sql/split.ts";
+import { nameInSql } from "../sql/statements.ts";
 import { formatRoute, open, route } from "../state/route.ts";
 
 type Action = "PAUSE" | "RESUME" | "TERMINATE";

@@ -13,7 +13,7 @@ import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
 import { wherePosition } from "../sql/position.ts";
-import { nameInSql } from "../sql/split.ts";
+import { nameInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute, route } from "../state/route.ts";
 

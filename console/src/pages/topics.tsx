@@ -7,7 +7,7 @@ import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
-import { textInSql } from "../sql/split.ts";
+import { textInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { graph } from "../state/graph.ts";
 import { formatRoute, route } from "../state/route.ts";

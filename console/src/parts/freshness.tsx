@@ -1,7 +1,7 @@
 // Where the delay of a stream or table comes from, stage by stage.
 import { run } from "../api/client.ts";
 import { span } from "../format/numbers.ts";
-import { nameInSql } from "../sql/split.ts";
+import { nameInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute } from "../state/route.ts";
 import { Problem } from "./problem.tsx";

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Runner } from "../sql/runner.ts";
+import { own } from "../sql/statements.ts";
 import { OutcomeView } from "./outcome.tsx";
 
 export interface Choice {
@@ -23,7 +24,7 @@ export function Records({ choices, children }: Props) {
   const start = ({ sql, fromBeginning }: Choice) => {
     runner.settings.value = { "auto.offset.reset": fromBeginning ? "earliest" : "latest" };
     runner.clear();
-    void runner.run([{ from: 0, to: sql.length, text: sql, isComplete: true }], false);
+    void runner.run([own(sql)], false);
   };
   const tick = runner.tick.value;
   return (

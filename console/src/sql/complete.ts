@@ -1,7 +1,6 @@
 // What may follow the text before the cursor: the shell's rules (shell/prompt/completion.py) for the editor.
 import type { RoleName } from "../api/types.ts";
 import { isEnough } from "../state/roles.ts";
-import { leastRole } from "./least.ts";
 import words from "./words.json";
 
 export interface Metadata {
@@ -21,6 +20,9 @@ export interface Offer {
   text?: string;
 }
 
+/** Beginning or short name of a statement -> the least role that may run it. */
+const roles = words.roles as Record<string, RoleName>;
+
 const TOKEN = /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^']|'')*(?:'|$)|`(?:[^`]|``)*(?:`|$)|[A-Za-z_0-9@]+|\S/g;
 
 /** What may follow; the word that is being typed is at the end of `text`, and not looked at. Statements are those that `role` may run. */
@@ -32,7 +34,7 @@ export function offers(text: string, metadata: Metadata, role: RoleName = "admin
   const start = before.lastIndexOf(";") + 1;
   const given = before.slice(start);
   const possible = after(given.map((token) => token.toUpperCase()), given, metadata);
-  const found = given.length > 0 ? possible : possible.filter((offer) => isEnough(role, leastRole(offer.text ?? offer.label)));
+  const found = given.length > 0 ? possible : possible.filter((offer) => isEnough(role, roles[offer.label] ?? "developer"));
   const seen = new Set<string>();
   return found.filter((offer) => !seen.has(offer.label) && seen.add(offer.label));
 }

@@ -1,5 +1,5 @@
 // CREATE CONNECTOR, from what somebody has filled in.
-import { nameInSql, textInSql } from "./split.ts";
+import { nameInSql, textInSql } from "./statements.ts";
 
 /**
  * The statement that creates a connector; settings without a value are left out.

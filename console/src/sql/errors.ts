@@ -1,5 +1,5 @@
 // What failed in a query, as a pull query.
-import { nameInSql } from "./split.ts";
+import { nameInSql } from "./statements.ts";
 
 /** How many failures are read at most. */
 export const MAX_FAILURES = 500;

@@ -1,5 +1,5 @@
 // An example of a function as a statement that can be run.
-import { nameInSql } from "./split.ts";
+import { nameInSql } from "./statements.ts";
 
 /** One row of a stream, for which the example is evaluated. */
 export function exampleOf(call: string, stream: string): string {

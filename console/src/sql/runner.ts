@@ -8,9 +8,8 @@ import { graph, refreshGraph } from "../state/graph.ts";
 import { refusalOfAll } from "../state/rights.ts";
 import { LiveRows } from "./live.ts";
 import { refreshMetadata } from "./metadata.ts";
-import { firstWord, leastRole } from "./least.ts";
 import { keyOfResult } from "./plan.ts";
-import { isPush, kindOf, setting, type Statement } from "./split.ts";
+import type { Statement } from "./statements.ts";
 
 export interface Outcome {
   id: number;
@@ -89,12 +88,11 @@ export class Runner {
   }
 
   private async one(outcome: Outcome, wantsKeys: boolean, signal: AbortSignal): Promise<void> {
-    const { text } = outcome.statement;
-    const kind = kindOf(text);
-    const refused = refusalOfAll(leastRole(text));
-    if (refused !== null) throw new Error(`${firstWord(text)} ${refused}.`);
-    if (kind === "SELECT" || kind === "PRINT") {
-      outcome.keys = wantsKeys && kind === "SELECT" && isPush(text) ? await keysOf(text, this.settings.value, signal) : [];
+    const { text, verb, isQuery, isPush, property, value, role } = outcome.statement;
+    const refused = refusalOfAll(role);
+    if (refused !== null) throw new Error(`${verb} ${refused}.`);
+    if (isQuery || verb === "PRINT") {
+      outcome.keys = wantsKeys && isQuery && isPush ? await keysOf(text, this.settings.value, signal) : [];
       const final = await stream(text, this.settings.value, {
         columns: (columns) => {
           outcome.columns = columns;
@@ -114,16 +112,15 @@ export class Runner {
       outcome.message = final ?? "";
       return;
     }
-    const set = kind === "SET" || kind === "UNSET" ? setting(text) : null;
     outcome.entities = await run(text, this.settings.value, signal);
-    if (set !== null) {
-      const { [set.name]: _, ...others } = this.settings.value;
-      this.settings.value = set.value === null ? others : { ...others, [set.name]: set.value };
-      outcome.message = set.value === null ? `${set.name} has its default again, in this tab.` : `${set.name} is ${set.value} in this tab.`;
+    if (property !== null) {
+      const { [property]: _, ...others } = this.settings.value;
+      this.settings.value = value === null ? others : { ...others, [property]: value };
+      outcome.message = value === null ? `${property} has its default again, in this tab.` : `${property} is ${value} in this tab.`;
     } else if (outcome.entities.length === 0) {
       outcome.message = "Done.";
     }
-    if (!/^(SHOW|LIST|DESCRIBE|EXPLAIN|SET|UNSET)\b/i.test(text)) {
+    if (role !== "reader") {
       void refreshMetadata();
       void refreshGraph();
     }

@@ -5,16 +5,14 @@ Keywords become upper case, as the parser tells them from names, which stay as t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark.grammar import keywords
+from ksql_spark.grammar.lexer import COMMENT
 from ksql_spark.grammar.words import RESERVED
-
-_COMMENT = re.compile(r"--(?:@[^\r\n]*|[^@][^\r\n]*)?\r?\n?|/\*[\s\S]*?\*/")
 
 _NESTED_TYPES = frozenset({"ARRAY", "MAP", "STRUCT"})
 #: reserved words that are called like functions, and those that are values
@@ -73,7 +71,7 @@ def comments(gap: str, starts_text: bool) -> tuple[list[Comment], bool]:
     """The comments in the text between two tokens, and whether an empty line precedes the second token."""
     found = []
     done, is_new_line = 0, starts_text
-    for match in _COMMENT.finditer(gap):
+    for match in COMMENT.finditer(gap):
         lines = gap.count("\n", done, match.start()) + is_new_line
         text = match.group().rstrip()
         # `--` alone would take the next line into the comment (reference §1.1)

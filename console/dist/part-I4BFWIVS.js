@@ -1,1 +1,0 @@
-import{a as o,w as e,z as t}from"./part-5TSF6FQW.js";function p({sql:r,isEditable:i=!0}){return e(o,{children:[e("pre",{children:r}),i&&r!==""&&e("p",{style:{margin:".5rem 0 0"},children:e("a",{href:t("editor","",{sql:r}),children:"Open in the editor"})})]})}export{p as a};
