@@ -17,11 +17,10 @@ from ksql_spark.analyzer.inference import infer_columns, refreshed
 from ksql_spark.analyzer.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.joins import mirrored_withins
 from ksql_spark.analyzer.origins import bind_origin
-from ksql_spark.analyzer.past import bind_past, bind_verification
+from ksql_spark.analyzer.past import bind_verification
 from ksql_spark.analyzer.persistent import bind_persistent, kind_of_result
-from ksql_spark.analyzer.pull import bind_pull
-from ksql_spark.analyzer.push import bind_push
 from ksql_spark.analyzer.queries import bind_query
+from ksql_spark.analyzer.reads import bind_read
 from ksql_spark.analyzer.replacing import check_query_replacement
 from ksql_spark.analyzer.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.scope import Scope
@@ -43,12 +42,10 @@ __all__ = [
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",
-    "bind_past",
     "bind_persistent",
     "bind_predicate",
-    "bind_pull",
-    "bind_push",
     "bind_query",
+    "bind_read",
     "bind_row_change",
     "bind_traces",
     "bind_type",

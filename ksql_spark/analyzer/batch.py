@@ -1,7 +1,7 @@
-"""Pull queries that need all their rows at once: joins, groups, sorting, sub-queries (beyond ksqlDB).
+"""SELECT without EMIT, over complete inputs: joins, groups, sorting, sub-queries (beyond ksqlDB).
 
-The input is complete, so the rules are those of SQL rather than of streams: a result needs no key, a join may
-have any condition with an equality, NULL is a group of its own. A sub-query has only the columns that it
+The rules are those of SQL rather than of streams: a result needs no key, a join may have any condition with
+an equality, NULL is a group of its own. A sub-query has only the columns that it
 selects, no pseudo columns. NULLs are sorted last in both directions, unless NULLS FIRST is given.
 """
 
@@ -59,13 +59,14 @@ from ksql_spark.plan.nodes import (
     SORT,
     Aggregate,
     BatchJoin,
-    BatchQuery,
     Distinct,
     Filter,
     FlatMap,
+    Job,
     Limit,
     NamedExpression,
     Node,
+    Past,
     Project,
     SetOperation,
     Sort,
@@ -81,26 +82,41 @@ from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equal
 _LATEST = "KSQL_LATEST_TIME"
 #: aggregates that are meaningless without an order of arrival
 _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
+_NO_PAST: Mapping[str, Past] = {}
 
 
-def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> BatchQuery:
-    """The batch query of a SELECT or set operation.
+def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
+    """The plan of a SELECT or set operation over complete inputs.
 
     Raises:
         KsqlError: the first rule that is broken, with its place.
     """
     root = _bind(query, Context(metastore, config, _bind, is_batch=True))
     check_results(root.schema.columns, query)
+    return root
+
+
+def job_of(
+    root: Node,
+    query: nodes.QueryNode,
+    config: Mapping[str, Any],
+    past: Mapping[str, Past] = _NO_PAST,
+) -> Job:
+    """The job with the plan ``root`` of ``query``; ``past``: what is read of the past of tables.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if it needs the scan of a table, which the configuration forbids.
+    """
     lookups = narrow(root)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
         for relation, keys in zip(relations(root), lookups, strict=True):
             if relation.source.is_table and keys is None:
                 what = f"Query requires table scan of {relation.source.name} to be enabled."
                 raise invalid(what, query, hint=SCAN_HINT)
-    return BatchQuery(root, lookups, _key_names(root))
+    return Job(root, lookups, key_names(root), past)
 
 
-def _key_names(root: Node) -> frozenset[str]:
+def key_names(root: Node) -> frozenset[str]:
     """The result columns that are the key, if each result row is a row of one table; else none."""
     return frozenset(c.name for c in root.schema.columns if _is_key(root, c.name))
 
@@ -535,7 +551,7 @@ class _Select:
         return transform(bound, resolve)
 
 
-__all__ = ["bind_batch"]
+__all__ = ["bind_batch", "job_of", "key_names"]
 
 
 def _by_time(rows: Node) -> Node:

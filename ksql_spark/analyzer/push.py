@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ksql_spark.analyzer.failures import invalid, within_statement
+from ksql_spark.analyzer.failures import invalid
 from ksql_spark.analyzer.intervals import at_intervals
 from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.queries import bind_any, make_context
 from ksql_spark.analyzer.selects import Target, bind_select
 from ksql_spark.analyzer.serialization import check_results
-from ksql_spark.analyzer.settings import check_lambdas
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PushQuery
+from ksql_spark.plan.nodes import Feed
 from ksql_spark.schema import Column
 
 
-def bind_push(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PushQuery:
-    """The push query of a SELECT with EMIT.
+def bind_feed(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Feed:
+    """The feed of a SELECT with EMIT.
 
     Raises:
         KsqlError: the first rule that is broken, with its position.
     """
-    with within_statement(query):
-        check_lambdas(query, config)
-        return _bind(query, metastore, config)
-
-
-def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> PushQuery:
     if query.order_by:
         raise invalid(
             "ORDER BY is not supported in push queries, because a stream never ends.", query.order_by[0],
@@ -47,10 +40,10 @@ def _bind(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any
         types = {c.name: c.type for c in planned.root.schema.columns}
         output = tuple(Column(i.name, types[i.name]) for i in planned.select.items if i.name in types)
         check_results(output, query)
-        return PushQuery(planned.root, output, query.limit)
+        return Feed(planned.root, output, query.limit)
     assert isinstance(query, nodes.Select)
     bound = bind_select(query, context, Target.PUSH, query.emit)
     projected = project(bound, query, None, needs_key=False)
     output = tuple(Column(i.name, i.expression.type) for i in projected.items)
     check_results(output, query)
-    return PushQuery(at_intervals(projected.root, query), output, query.limit)
+    return Feed(at_intervals(projected.root, query), output, query.limit)

@@ -20,7 +20,7 @@ from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import PullQuery
+from ksql_spark.plan.nodes import Lookup
 from ksql_spark.types import Decimal, SqlType, is_numeric
 
 
@@ -33,7 +33,7 @@ class BoundChange:
         row: what SET says; None where rows are deleted.
     """
 
-    query: PullQuery
+    query: Lookup
     row: BoundRow | None
 
     @property
@@ -67,7 +67,7 @@ def bind_row_change(
             Scope((relation,), types=metastore.types(), ansi=settings.is_ansi(config)), "WHERE"
         )
         if statement.where is None:
-            return BoundChange(PullQuery(source, None, None, (), frozenset()), None)
+            return BoundChange(Lookup(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)
         check_key_values(predicate, source, statement.where)
         check_scan(predicate, source, statement, config)
@@ -75,9 +75,7 @@ def bind_row_change(
         if isinstance(statement, UpdateRows):
             values = tuple(_values(statement, source, scope.at("SET")).items())
             row = BoundRow(source, values, tuple(one.value for one in statement.assignments))
-        return BoundChange(
-            PullQuery(source, find_lookups(predicate, source), predicate, (), frozenset()), row
-        )
+        return BoundChange(Lookup(source, find_lookups(predicate, source), predicate, (), frozenset()), row)
 
 
 def _check_changeable(

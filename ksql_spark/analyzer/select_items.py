@@ -1,6 +1,6 @@
 """The parts of a SELECT that are bound alike in streaming and pull queries: its items, ``*`` and GROUP BY.
 
-selects.py then determines keys, for streaming queries; batch.py and pull.py need none.
+selects.py then determines keys, for streaming queries; batch.py needs none.
 """
 
 from __future__ import annotations

@@ -319,8 +319,8 @@ def _order(stage: Stage) -> str | None:
 # ---- pull queries -------------------------------------------------------------------------------------
 
 
-def explain_pull(query: nodes.PullQuery) -> str:
-    """Describe what a pull query reads, and whether it looks up rows or scans them."""
+def explain_lookup(query: nodes.Lookup) -> str:
+    """Describe what a look-up reads, and whether it looks up rows or scans them."""
     details = [
         ("Where", None if query.predicate is None else written_out(query.predicate, {})),
         ("Select", items_text(query.items)),
@@ -330,8 +330,8 @@ def explain_pull(query: nodes.PullQuery) -> str:
     return f"{_read(query.source, query.lookups)}{_described(details)}"
 
 
-def explain_batch(query: nodes.BatchQuery) -> str:
-    """The logical plan of a pull query that Spark runs, and how each source is read."""
+def explain_job(query: nodes.Job) -> str:
+    """The logical plan of a job, and how each source is read."""
     relations = nodes.relations(query.root)
     read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
@@ -471,10 +471,10 @@ __all__ = [
     "drawn_stage",
     "execution",
     "explain",
-    "explain_batch",
+    "explain_job",
     "explain_logical",
+    "explain_lookup",
     "explain_plan",
-    "explain_pull",
     "explain_topology",
     "title",
 ]

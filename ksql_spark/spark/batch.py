@@ -1,4 +1,4 @@
-"""Runs a batch query (plan.nodes.BatchQuery) as one Spark query over existing rows.
+"""Runs a batch query (plan.nodes.Job) as one Spark query over existing rows.
 
 Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
 """

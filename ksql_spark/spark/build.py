@@ -113,7 +113,6 @@ def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Co
             context.consumer,
             source.topic,
             context.starts,
-            is_batch=context.is_batch,
             options=context.options_of(source),
         )
     return sources.decode(

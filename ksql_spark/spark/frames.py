@@ -38,7 +38,6 @@ class Context:
         session: the query's own session, so that queries do not share settings.
         consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
         starts: topic -> {partition: offset} as JSON, or "earliest".
-        is_batch: read what is in the topics now, then end (pull queries on streams).
         tasks: how rows reach the tasks that keep state.
         numbers: a number for each of their parts (task_numbers).
         setting: effective value of a property, by name.
@@ -72,7 +71,6 @@ class Context:
     session: SparkSession
     consumer: Mapping[str, str]
     starts: Mapping[str, str]
-    is_batch: bool = False
     tasks: Tasks = ONE_TASK
     numbers: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None

@@ -52,9 +52,7 @@ def evaluate(
         reports: takes what fails.
         setting: effective value of a property, by name.
     """
-    context = Context(
-        session, {}, {}, is_batch=True, setting=setting, log=reports, records=_frame(session, records)
-    )
+    context = Context(session, {}, {}, setting=setting, log=reports, records=_frame(session, records))
     topic = records[0].topic
     encoded = sinks.encode(
         build(stage, context),

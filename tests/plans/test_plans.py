@@ -206,7 +206,7 @@ def test_a_plan_has_the_serdes_of_each_source_in_their_order() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
 def test_plans_survive_being_stored(query: Any) -> None:
-    is_push = isinstance(query.bound, nodes.PushQuery)
+    is_push = isinstance(query.bound, nodes.Feed)
     value = query.plan if is_push else stages.LoggedQuery.of(query.bound, query.plan)
     stored = json.dumps(codec.encode(value))
     again = codec.decode(json.loads(stored))

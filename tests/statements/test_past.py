@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.past import Past
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.plan.nodes import BatchQuery, relations
+from ksql_spark.plan.nodes import Job, relations
 from ksql_spark.runtime.reading import past
 from tests.statements.world import World
 
@@ -48,15 +47,17 @@ def having(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def bound(world: World, text: str) -> tuple[BatchQuery, dict[str, Past]]:
+def bound(world: World, text: str) -> Job:
     statement = grammar.parse_one(text)
     assert isinstance(statement, Query)
-    return analyzer.bind_past(statement.query, world.services.metastore, world.services.config)
+    job = analyzer.bind_read(statement.query, world.services.metastore, world.services.config)
+    assert isinstance(job, Job)
+    return job
 
 
 def read(world: World, text: str) -> list[list[tuple[bytes, bytes]]]:
-    _, found = bound(world, text)
-    (rows,) = (past.read(each, world.admin, None) for each in found.values())  # type: ignore[arg-type]
+    found = bound(world, text).past.values()
+    (rows,) = (past.read(each, world.admin, None) for each in found)  # type: ignore[arg-type]
     return [[(row.key, row.value) for row in some] for some in (rows.rows, rows.deletions)]
 
 
@@ -100,8 +101,9 @@ def test_the_changes_between_two_moments(having: World) -> None:
 
 def test_the_past_beside_the_present(having: World) -> None:
     text = "SELECT o.n, x.n FROM x AS OF TIMESTAMP '2026-11-26T10:00' o JOIN x ON o.k = x.k;"
-    query, found = bound(having, text)
-    names = [relation.source.name for relation in relations(query.root)]
+    job = bound(having, text)
+    found = job.past
+    names = [relation.source.name for relation in relations(job.root)]
     assert [name in found for name in names] == [True, False] and names[1] == "X"
     (only,) = found.values()
     assert (only.table.name, only.first_ms, only.last_ms) == ("X", None, 1795687200000)

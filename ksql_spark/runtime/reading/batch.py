@@ -1,4 +1,4 @@
-"""Pull queries that Spark runs as one batch query (plan.nodes.BatchQuery).
+"""Pull queries that Spark runs as one batch query (plan.nodes.Job).
 
 We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
 up to them. So the rows of all sources are from one moment, or newer if a view has advanced meanwhile.
@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.plan.nodes import BatchQuery, KeyLookup, Limit, Node, Project, Source, relations
+from ksql_spark.plan.nodes import Job, KeyLookup, Limit, Node, Project, Source, relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys
@@ -139,7 +139,7 @@ class BatchResult(QueryStream):
 
 
 def run(
-    query: BatchQuery,
+    query: Job,
     views: Views,
     session: SparkSession,
     consumer: Mapping[str, str],
@@ -201,7 +201,7 @@ def run(
 
 
 def first_rows(
-    query: BatchQuery,
+    query: Job,
     tables: Mapping[str, Sequence[StoredRow]],
     session: SparkSession,
     folder: Path,

@@ -155,8 +155,9 @@ SELECT MAP(1 := 'x') AS e FROM s;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT MAP(1 := name)[1] AS e, TRANSFORM(MAP(1 := name), (k, v) => CAST(k AS STRING), (k, v) => v) AS m FROM s;
-    PULL MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M FROM S
-      scan
+    BATCH `E` STRING, `M` MAP<STRING, STRING>
+    Project key [] value [MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M]
+      Source S
 
 SELECT ARRAY[MAP(1 := 'x')] AS e FROM s ORDER BY name;
     FORMAT_SCHEMA: Value format does not support schema.
