@@ -12,7 +12,7 @@ from ksql_spark.analyzer.expressions import bind_expression, bind_predicate
 from ksql_spark.analyzer.failures import invalid, within_statement
 from ksql_spark.analyzer.inserts import BoundRow, check_writable
 from ksql_spark.analyzer.lookups import check_key_values, check_scan, find_lookups
-from ksql_spark.analyzer.pull_rules import without_disk_columns
+from ksql_spark.analyzer.pull_rules import DISK_COLUMNS
 from ksql_spark.analyzer.relations import source_relation
 from ksql_spark.analyzer.scope import Scope
 from ksql_spark.errors import nearest
@@ -63,9 +63,9 @@ def bind_row_change(
         source = relation.source
         assert source is not None
         _check_changeable(source, statement, metastore, config, queries or {})
-        scope = without_disk_columns(
-            Scope((relation,), types=metastore.types(), ansi=settings.is_ansi(config)), "WHERE"
-        )
+        scope = Scope(
+            (relation,), types=metastore.types(), ansi=settings.is_ansi(config), forbidden=DISK_COLUMNS
+        ).at("WHERE")
         if statement.where is None:
             return BoundChange(Lookup(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)

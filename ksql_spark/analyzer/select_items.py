@@ -161,6 +161,20 @@ def bind_group(node: exp.Expr, scope: Scope) -> Expression:
     return expression
 
 
+def column_at(item: nodes.OrderItem, names: Sequence[str]) -> str | None:
+    """The output column of ``ORDER BY n``; None for other expressions.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT: there is none.
+    """
+    if not isinstance(item.this, nodes.IntegerLiteral):
+        return None
+    number = item.this.value
+    if not 1 <= number <= len(names):
+        raise invalid(f"ORDER BY {number} is not a column: the SELECT has {len(names)}.", item)
+    return names[number - 1]
+
+
 def refuse_variant(key: Expression, scope: Scope, node: exp.Expr) -> None:
     """Refuse a VARIANT as a key; MAPs are refused as columns. Raises KsqlError INVALID_STATEMENT."""
     if contains_variant(key.type):
