@@ -1,7 +1,8 @@
-"""Pull queries that Spark runs as one batch query (plan.nodes.Job).
+"""Jobs: SELECTs without EMIT that Spark runs as one batch query (plan.nodes.Job).
 
 We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
-up to them. So the rows of all sources are from one moment, or newer if a view has advanced meanwhile.
+up to them, unless there is only one. So the rows of all sources are from one moment, or newer if a view has
+advanced meanwhile.
 """
 
 from __future__ import annotations
@@ -167,6 +168,8 @@ def run(
     # of a pattern's topics Spark finds the ends
     topics = (relation.source.topic for relation in sources if relation.source.topic_pattern is None)
     ends = views.ends(dict.fromkeys(topics))
+    # the moment of a single stream is any: Spark finds its end, of partitions that were just added, too
+    until = ends if len(sources) > 1 else {}
     views.folder.mkdir(parents=True, exist_ok=True)
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
@@ -182,7 +185,7 @@ def run(
         frames = (
             _past_frame(own, relation, past_rows[relation.source.name], Path(folder.name) / f"past-{number}")
             if relation.source.name in past_rows
-            else batch.stream(own, consumer, relation, ends.get(relation.source.topic), ranges)
+            else batch.stream(own, consumer, relation, until.get(relation.source.topic), ranges)
             if rows is None
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))
