@@ -111,7 +111,7 @@ class BatchResult(QueryStream):
         try:
             self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
             count, piece = 0, list[Row]()
-            for values in batch.rows(self._frame, self._schema):
+            for values in batch.results(self._frame, self._schema):
                 piece.append(Row([api_value(v, c.type) for v, c in zip(values, self._schema, strict=True)]))
                 count += 1
                 if len(piece) == _PIECE_ROWS:
@@ -236,7 +236,7 @@ def first_rows(
             frame = batch.build(query.root, frames, setting).limit(most)
             return [
                 {c.name: api_value(v, c.type) for v, c in zip(values, columns, strict=True)}
-                for values in batch.rows(frame, columns)
+                for values in batch.results(frame, columns)
             ]
         except (PySparkException, jvm.JvmError) as error:
             log.exception("Spark rejected or failed a query over rows that are at hand")

@@ -30,7 +30,8 @@ from ksql_spark.runtime.reading.results import (
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.spark.evaluate import STORED_KEY, evaluate, evaluate_rows
+from ksql_spark.spark.batch import evaluate_rows
+from ksql_spark.spark.evaluate import STORED_KEY, evaluate
 from ksql_spark.types import BOOLEAN
 
 
