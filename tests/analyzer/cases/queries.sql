@@ -492,3 +492,9 @@ CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id
     line 1:22
       CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id, v FROM plain
                            ^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM (SELECT * FROM s LIMIT 0);
+    INVALID_STATEMENT: LIMIT is not allowed in a sub-query. Move LIMIT to the end.
+    line 1:35
+      CREATE STREAM o AS SELECT * FROM (SELECT * FROM s LIMIT 0)
+                                        ^^^^^^^^^^^^^^^^^^^^^^^
