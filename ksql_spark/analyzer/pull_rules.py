@@ -60,7 +60,7 @@ def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any
 
 
 def check_query(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
-    """Refuse pull queries if they are disabled, so for LIMIT, and its negative numbers.
+    """Refuse pull queries and LIMIT where they are disabled, and negative numbers in LIMIT.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
