@@ -24,6 +24,7 @@ from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, C
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import check_runnable, lower, lower_transient
+from ksql_spark.plan.queries import Feed
 from ksql_spark.shell.main import SUBCOMMANDS
 from tests.analyzer.registry import FakeRegistry
 
@@ -317,11 +318,10 @@ class ReferencePage:
                 check_runnable(plan, FakeRegistry())
                 if bound.creates_sink:
                     store.add(bound.sink)
-            case Query() if statement.query.emit:
-                push = analyzer.bind_push(statement.query, store, config)
-                lower_transient(push.root, push.output, "transient", config, "query")
             case Query():
-                analyzer.bind_pull(statement.query, store, config)
+                read = analyzer.bind_read(statement.query, store, config)
+                if isinstance(read, Feed):
+                    lower_transient(read.root, read.output, "transient", config, "query")
 
 
 # ---- sections ------------------------------------------------------------------------------------------

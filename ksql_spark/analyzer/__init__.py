@@ -20,9 +20,8 @@ from ksql_spark.analyzer.definitions.sinks import bind_create_sink
 from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
-from ksql_spark.analyzer.reads.past import bind_past, bind_verification
-from ksql_spark.analyzer.reads.pull import bind_pull
-from ksql_spark.analyzer.reads.push import bind_push
+from ksql_spark.analyzer.reads.binding import bind_read
+from ksql_spark.analyzer.reads.past import bind_verification
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.rows.inserts import BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
@@ -42,12 +41,10 @@ __all__ = [
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",
-    "bind_past",
     "bind_persistent",
     "bind_predicate",
-    "bind_pull",
-    "bind_push",
     "bind_query",
+    "bind_read",
     "bind_row_change",
     "bind_traces",
     "bind_type",

@@ -38,15 +38,16 @@ from ksql_spark.engine.request import (
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.grammar.nodes import ErrorsOf, PastSource
+from ksql_spark.grammar.nodes import ErrorsOf
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import FlatMap, Node, Project
+from ksql_spark.plan.nodes import FlatMap, Node
 from ksql_spark.plan.planner import check_runnable, lower_transient
-from ksql_spark.plan.queries import BatchQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import Feed, Job, Lookup, Read
 from ksql_spark.plan.trees import children, keeps_places, relations
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
@@ -186,11 +187,8 @@ class QueryService:
                     "BAD_REQUEST",
                     reason="This endpoint only runs SELECT and PRINT: send other statements to /ksql.",
                 )
-            elif statement.query.emit is not None:
-                stream = self._push(statement, context, request)
             else:
-                with _restart_reported():
-                    stream = self._pull(statement, context, request, catalog, settings)
+                stream = self._read(statement, context, request, catalog, settings)
         if stream.kind == "PUSH":
             self._streams[stream.query_id] = stream, request.user
         return stream
@@ -275,9 +273,38 @@ class QueryService:
             registry=services.registry,
         )
 
-    def _push(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
+    def _read(
+        self,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+        catalog: _Catalog,
+        settings: Hashable | None,
+    ) -> QueryStream:
+        """The answer to a SELECT: a look-up, a feed or a job."""
+
+        def bind(query: Query) -> Read:
+            return analyzer.bind_read(query.query, context.metastore, context.config)
+
+        def bind_text(text: str) -> object:
+            (other,) = parsed(replace(request, text=text), context)
+            assert isinstance(other, Query)
+            return bind(other)
+
         with planning(request, context.services):
-            bound = analyzer.bind_push(statement.query, context.metastore, context.config)
+            read = bind(statement)
+            if settings is not None and isinstance(read, Lookup):
+                self.plans.note(catalog, settings, request.text, read, bind_text)
+        if isinstance(read, Feed):
+            return self._push(read, statement, context, request)
+        with _restart_reported():
+            if isinstance(read, Lookup):
+                return self._answer(read, request)
+            return self._run_job(read, statement, context)
+
+    def _push(
+        self, bound: Feed, statement: Query, context: StatementContext, request: Request
+    ) -> QueryStream:
         name = relations(bound.root)[0].source.name
         query_id = f"transient_{name}_{random.getrandbits(62)}"
         most, share = context.config["ksql.max.push.queries"], context.config["ksql.client.max.share"]
@@ -287,7 +314,7 @@ class QueryService:
     def _start_push(
         self,
         query_id: str,
-        bound: PushQuery,
+        bound: Feed,
         statement: Query,
         context: StatementContext,
         request: Request,
@@ -345,7 +372,7 @@ class QueryService:
     def _start_shared(
         self,
         query: ManagedQuery,
-        bound: PushQuery,
+        bound: Feed,
         same: str,
         ends: Mapping[SharedQuery, int],
         *,
@@ -401,7 +428,7 @@ class QueryService:
     def _start_direct(
         self,
         query: ManagedQuery,
-        bound: PushQuery,
+        bound: Feed,
         source: DataSource,
         rows: push.RowMaker,
         *,
@@ -442,7 +469,7 @@ class QueryService:
             catalog = self._known_catalog = _Catalog(services.published, services.config)
         return catalog
 
-    def _answer(self, plan: PullQuery, request: Request) -> QueryStream:
+    def _answer(self, plan: Lookup, request: Request) -> QueryStream:
         """The rows of a lookup or scan of a table."""
         services, catalog = self._services, self._catalog()
         if catalog.pull_qps is not None:
@@ -461,75 +488,28 @@ class QueryService:
             request.known.stopped = services.queries.stopped_writers(plan.source.name)
             return result
 
-    def _pull(
-        self,
-        statement: Query,
-        context: StatementContext,
-        request: Request,
-        catalog: _Catalog,
-        settings: Hashable | None,
-    ) -> QueryStream:
+    def _run_job(self, job: Job, statement: Query, context: StatementContext) -> QueryStream:
+        """The rows of a batch of Spark."""
         services = context.services
-
-        def bind(text: str) -> object:
-            (other,) = parsed(replace(request, text=text), context)
-            assert isinstance(other, Query)
-            return analyzer.bind_pull(other.query, context.metastore, context.config)
-
-        if statement.find(PastSource) is not None:
-            return self._past(statement, context, request)
-        with planning(request, services):
-            bound = analyzer.bind_pull(statement.query, context.metastore, context.config)
-            if settings is not None and isinstance(bound, PullQuery) and bound.source.is_table:
-                self.plans.note(catalog, settings, request.text, bound, bind)
         consumer = services.client_settings("consumer", context.properties)
-        if isinstance(bound, BatchQuery):
-            if statement.find(ErrorsOf) is not None:
-                # what a replay that was aborted has said is not true
-                consumer = {**consumer, "isolation.level": "read_committed"}
-            session = services.spark.session()
-            return batch.run(
-                bound,
-                services.views,
-                session,
-                consumer,
-                PULL_TIMEOUT_S,
-                context.config.__getitem__,
-                ranges=batch_ranges(bound.root, services),
-            )
-        if bound.source.is_table:
-            return self._answer(bound, request)
-        services.admin.require_topic(bound.source.topic)
-        session = services.spark.session()
-        root = Project(bound.selected, (), bound.items)
-        plan = lower_transient(root, root.schema.columns, "pull", context.config)
-        check_runnable(plan, services.registry)
-        return pull.run_on_stream(
-            plan,
-            root.schema.columns,
-            session,
-            consumer,
-            bound.limit,
-            bound.offset or 0,
-            batch_ranges(root, services),
-        )
-
-    def _past(self, statement: Query, context: StatementContext, request: Request) -> QueryStream:
-        """The answer of a pull query that reads the past of tables."""
-        services = context.services
-        with planning(request, services):
-            bound, found = analyzer.bind_past(statement.query, context.metastore, context.config)
-        consumer = services.client_settings("consumer", context.properties)
+        if statement.find(ErrorsOf) is not None:
+            # what a replay that was aborted has said is not true
+            consumer = {**consumer, "isolation.level": "read_committed"}
+        for source in (relation.source for relation in relations(job.root)):
+            check_registry(record_spec(source), services.registry)
+            if not source.is_table and source.topic_pattern is None:
+                services.admin.require_topic(source.topic)
         with within_statement(statement.query):
-            rows = {name: past.read(each, services.admin, services.registry) for name, each in found.items()}
+            rows = {n: past.read(each, services.admin, services.registry) for n, each in job.past.items()}
         return batch.run(
-            bound,
+            job,
             services.views,
             services.spark.session(),
             consumer,
             PULL_TIMEOUT_S,
             context.config.__getitem__,
             rows,
+            batch_ranges(job.root, services),
         )
 
     def inserter(
@@ -577,7 +557,7 @@ class QueryService:
         self._feeds.close()
 
 
-def _has_places(bound: PushQuery) -> bool:
+def _has_places(bound: Feed) -> bool:
     """Whether each row of a Spark query has its place in the stream that is read."""
 
     def has_one_row_each(node: Node) -> bool:

@@ -12,7 +12,7 @@ from ksql_spark.plan import nodes, operations, trees
 from ksql_spark.plan.clauses import GROUP, SORT, call_texts, written_out
 from ksql_spark.plan.distribution import tasks_text
 from ksql_spark.plan.nodes import MESSAGE, Exchange, Node
-from ksql_spark.plan.queries import BatchQuery, KeyLookup, PullQuery
+from ksql_spark.plan.queries import Job, KeyLookup, Lookup
 from ksql_spark.plan.stages import EXACTLY_ONCE, REALTIME, Plan, Stage
 from ksql_spark.plan.text import (
     aggregates_text,
@@ -321,8 +321,8 @@ def _order(stage: Stage) -> str | None:
 # ---- pull queries -------------------------------------------------------------------------------------
 
 
-def explain_pull(query: PullQuery) -> str:
-    """Describe what a pull query reads, and whether it looks up rows or scans them."""
+def explain_lookup(query: Lookup) -> str:
+    """Describe what a look-up reads, and whether it looks up rows or scans them."""
     details = [
         ("Where", None if query.predicate is None else written_out(query.predicate, {})),
         ("Select", items_text(query.items)),
@@ -332,8 +332,8 @@ def explain_pull(query: PullQuery) -> str:
     return f"{_read(query.source, query.lookups)}{_described(details)}"
 
 
-def explain_batch(query: BatchQuery) -> str:
-    """The logical plan of a pull query that Spark runs, and how each source is read."""
+def explain_job(query: Job) -> str:
+    """The logical plan of a job, and how each source is read."""
     relations = trees.relations(query.root)
     read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
@@ -473,10 +473,10 @@ __all__ = [
     "drawn_stage",
     "execution",
     "explain",
-    "explain_batch",
+    "explain_job",
     "explain_logical",
+    "explain_lookup",
     "explain_plan",
-    "explain_pull",
     "explain_topology",
     "title",
 ]

@@ -9,7 +9,7 @@ value columns.
 A record with a NULL value is passed on until a node drops it: a stream's WHERE, joins and aggregates drop it,
 projections pass it on. In a table it is a tombstone (reference §6.1).
 
-A BatchQuery consists of the same nodes over a complete input: without hidden columns (a Source exposes the
+A Job consists of the same nodes over a complete input: without hidden columns (a Source exposes the
 pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver,
 FirstWithin, Distinct, Sort and Limit.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from ksql_spark.errors import Position
 from ksql_spark.expressions import Expression
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.clauses import NamedExpression
-from ksql_spark.plan.nodes import Filter, Node, Source
+from ksql_spark.plan.nodes import Node
 from ksql_spark.schema import Column
 
 #: a topic, a partition of it, and an offset
@@ -41,10 +43,14 @@ class PersistentQuery:
 
 
 @dataclass(frozen=True)
-class PushQuery:
-    """SELECT … EMIT; ``output``: the result columns in SELECT order, with their names in ``root``'s relation.
+class Feed:
+    """SELECT … EMIT: rows that come as records do.
 
-    ``output`` may name hidden columns too (ROWTIME, WINDOWSTART …).
+    Args:
+        root: the plan, as a stream's.
+        output: the result columns in SELECT order, with their names in ``root``'s relation; hidden ones too
+            (ROWTIME, WINDOWSTART …).
+        limit: LIMIT; None: all.
     """
 
     root: Node
@@ -60,11 +66,11 @@ class KeyLookup:
 
 
 @dataclass(frozen=True)
-class PullQuery:
-    """SELECT without EMIT over single rows of one materialized table or stream (reference §2.5).
+class Lookup:
+    """SELECT without EMIT whose rows each come from one row of one materialized table (reference §2.5).
 
     Args:
-        source: the table or stream.
+        source: the table.
         lookups: the keys to look up; None: a scan.
         predicate: the whole WHERE over the source's columns and pseudo columns; None: all rows. (Lookups only
             narrow what is read.)
@@ -82,23 +88,42 @@ class PullQuery:
     limit: int | None = None
     offset: int | None = None
 
-    @property
-    def selected(self) -> Node:
-        """The rows of the source for which WHERE is true."""
-        rows = Source(self.source, self.source.name)
-        return rows if self.predicate is None else Filter(rows, self.predicate)
+
+@dataclass(frozen=True)
+class Past:
+    """The part of a table's history that a query reads.
+
+    Args:
+        table: the table.
+        first_ms: the first event time of the changes that are wanted, epoch ms; None: the rows as they were.
+        last_ms: the last event time, or the one when the rows were so; None: ``position`` says it.
+        position: partition of the table's topic -> offset of the first record that does not count.
+        place: where the statement says so, for errors.
+    """
+
+    table: DataSource
+    first_ms: int | None
+    last_ms: int | None
+    position: Mapping[int, int] | None = None
+    place: Position | None = None
 
 
 @dataclass(frozen=True)
-class BatchQuery:
-    """SELECT without EMIT that needs all its rows at once: sorted, grouped, joined … (beyond ksqlDB).
+class Job:
+    """Any other SELECT without EMIT: a batch over complete inputs.
 
     Args:
         root: its columns are the result's, in SELECT order.
         lookups: for each of ``relations(root)`` the keys that result rows can come from; None: any.
         key_names: which of the result columns are flagged KEY.
+        past: what is read of the sources that are the past of tables, by their names in ``root``.
     """
 
     root: Node
     lookups: tuple[tuple[KeyLookup, ...] | None, ...]
     key_names: frozenset[str] = frozenset()
+    past: Mapping[str, Past] = field(default_factory=dict)
+
+
+#: the answers to a SELECT
+Read: TypeAlias = Lookup | Feed | Job

@@ -1,4 +1,4 @@
-"""Runs a batch query (plan.queries.BatchQuery) as one Spark query over existing rows.
+"""Runs a batch query (plan.queries.Job) as one Spark query over existing rows.
 
 Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
 """
@@ -17,16 +17,18 @@ from pyspark.sql import functions as F
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Expression
 from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
 from ksql_spark.functions.spark_text import has_own_order, spark_type
-from ksql_spark.plan import nodes, trees
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan import clauses, nodes, trees
 from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey
 from ksql_spark.plan.nodes import Node
-from ksql_spark.schema import NULL_VALUE, Column, Schema
+from ksql_spark.schema import NULL_VALUE, ROWTIME, WINDOWEND, WINDOWSTART, Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
-from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
+from ksql_spark.spark.evaluate import STORED_KEY, DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import exploded, named, quoted, union
 from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
@@ -312,20 +314,56 @@ def _sort_key(key: SortKey) -> Any:
     return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
 
 
+# ---- rows in memory ----------------------------------------------------------------------------------
+
+_HIDDEN = (ROWTIME, WINDOWSTART, WINDOWEND, STORED_KEY.name)
+
+
+def evaluate_rows(
+    session: SparkSession,
+    source: DataSource,
+    rows: Sequence[StoredRow],
+    expressions: Sequence[Expression],
+    predicate: Expression | None,
+) -> list[list[Any]]:
+    """The values of ``expressions``, a list for each of a table's stored rows that satisfies ``predicate``.
+
+    Args:
+        session: any session.
+        source: the table.
+        rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms).
+        expressions: over the table's columns, ROWTIME and the window's bounds; or STORED_KEY.
+        predicate: a condition over the same columns; None: all rows.
+    """
+    if not rows:
+        return []
+    relation = nodes.Source(source, source.name, exposed=_HIDDEN)
+    root: Node = relation if predicate is None else nodes.Filter(relation, predicate)
+    columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
+    items = tuple(clauses.NamedExpression(c.name, e) for c, e in zip(columns, expressions, strict=True))
+    frame = build(nodes.Project(root, (), items), [table(session, relation, rows)], lambda name: None)
+    return list(results(frame, columns, at_once=True))
+
+
 # ---- results -----------------------------------------------------------------------------------------
 
 
-def rows(frame: DataFrame, columns: Sequence[Column]) -> Iterator[list[Any]]:
+def results(frame: DataFrame, columns: Sequence[Column], *, at_once: bool = False) -> Iterator[list[Any]]:
     """The frame's rows in order, in the formats' Python form (see formats.base), as Spark produces them.
 
     Rows travel as JSON, because every type already has a JSON encoder and decoder.
+
+    Args:
+        frame: the rows.
+        columns: their columns, in order.
+        at_once: fetch all of them, which takes no job if the inputs are in memory.
     """
     plain = [Column(f"C{i}", c.type) for i, c in enumerate(columns)]
     names = [c.name for c in plain]
     json = json_serde(plain)
     text = json.encode_sql([quoted(name) for name in names])
     encoded = frame.toDF(*names).selectExpr(f"{text} AS row")
-    for record in encoded.toLocalIterator():
+    for record in encoded.collect() if at_once else encoded.toLocalIterator():
         decoded = json.decode(bytes(record[0]))
         if decoded is not None:
             yield decoded

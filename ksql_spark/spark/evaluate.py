@@ -1,4 +1,4 @@
-"""Evaluates expressions over a few rows in memory, with the lowering of streams: INSERT VALUES, look-ups.
+"""Evaluates constants in memory, with the lowering of streams, and decodes a table's stored rows.
 
 Spark evaluates literals and local relations without a job, in 10 to 15 ms.
 """
@@ -21,44 +21,23 @@ from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.sources import event_time
 from ksql_spark.types import BYTES, STRING
 
-#: the bytes of a stored row's key, for evaluate_rows
+#: the bytes of a stored row's key
 STORED_KEY = ColumnRef("__stored_key", BYTES)
 
 
 def evaluate(session: SparkSession, expressions: Sequence[Expression]) -> list[Any]:
-    """The values of constant expressions, in the formats' Python form (see formats.base)."""
-    (row,) = _collect(session, [lower(e) for e in expressions], expressions, "")
-    return row
+    """The values of constant expressions, in the formats' Python form (see formats.base).
 
-
-def evaluate_rows(
-    session: SparkSession,
-    source: DataSource,
-    rows: Sequence[StoredRow],
-    expressions: Sequence[Expression],
-    predicate: Expression | None,
-) -> list[list[Any]]:
-    """The values of ``expressions``, a list for each of a table's stored rows that satisfies ``predicate``.
-
-    Args:
-        session: any session.
-        source: the table.
-        rows: (key bytes, value bytes, ROWTIME ms, window start ms, window end ms).
-        expressions: over the table's columns, ROWTIME and the window's bounds; or STORED_KEY.
-        predicate: a condition over the same columns; None: all rows.
+    They travel as JSON, because every type already has a JSON encoder and decoder.
     """
-    if not rows:
-        return []
-    rows_of = DecodedRows.of(source)
-    key = f"__key AS {quoted(STORED_KEY.name)}"
-    inner = f"SELECT {', '.join([key, *rows_of.parts])} FROM {values(rows)}"
-    columns = [f"{text} AS {quoted(name)}" for name, text in rows_of.columns.items()]
-    columns.append(quoted(STORED_KEY.name))
-    readable = f"SELECT {', '.join(columns)} FROM ({inner}) WHERE {rows_of.is_readable}"
-    where = f" WHERE {lower(predicate)}" if predicate is not None else ""
-    texts = [lower(e) for e in expressions]
-    relation = f" FROM ({readable}){where}"
-    return _collect(session, texts, expressions, relation)
+    columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
+    json = json_serde(columns)
+    inner = ", ".join(f"{lower(e)} AS {quoted(c.name)}" for e, c in zip(expressions, columns, strict=True))
+    encoded = json.encode_sql([quoted(c.name) for c in columns])
+    (row,) = session.sql(f"SELECT {encoded} AS row FROM (SELECT {inner})").collect()
+    values = json.decode(bytes(row[0]))
+    assert values is not None
+    return values
 
 
 StoredRow: TypeAlias = tuple[bytes, bytes, int, "int | None", "int | None"]
@@ -80,7 +59,7 @@ class DecodedRows:
     Args:
         parts: the first projection of stored rows.
         is_readable: a condition over ``parts``; rows that a format cannot read are dropped (reference §5.8).
-        columns: name -> text over ``parts``, for the columns, ROWTIME and the window's bounds.
+        columns: name -> text over ``parts``, for the columns, ROWTIME, the window's bounds and STORED_KEY.
     """
 
     parts: tuple[str, ...]
@@ -90,9 +69,9 @@ class DecodedRows:
     @classmethod
     def of(cls, source: DataSource) -> DecodedRows:
         """The rows of ``source``."""
-        parts = ["__time", "__start", "__end"]
+        parts = ["__key", "__time", "__start", "__end"]
         readable = ["true"]
-        columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end"}
+        columns = {ROWTIME: "__time", WINDOWSTART: "__start", WINDOWEND: "__end", STORED_KEY.name: "__key"}
         for column, serde in zip(("__key", "__value"), stored_serdes(source), strict=True):
             if serde.columns:
                 parts.append(f"{serde.decode_sql(serde.or_null_sql(column))} AS {column}_row")
@@ -107,17 +86,3 @@ class DecodedRows:
 
 def _long(value: int | None) -> str:
     return "cast(NULL AS bigint)" if value is None else f"{value}L"
-
-
-def _collect(
-    session: SparkSession, texts: Sequence[str], expressions: Sequence[Expression], relation: str
-) -> list[list[Any]]:
-    """Rows of ``texts``. They travel as JSON, because every type already has a JSON encoder and decoder."""
-    columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
-    json = json_serde(columns)
-    names = [quoted(c.name) for c in columns]
-    inner = ", ".join(f"{t} AS {n}" for t, n in zip(texts, names, strict=True))
-    encoded = json.encode_sql(names)
-    collected = session.sql(f"SELECT {encoded} AS row FROM (SELECT {inner}{relation})").collect()
-    rows = [json.decode(bytes(row[0])) for row in collected]
-    return [row for row in rows if row is not None]

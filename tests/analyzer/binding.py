@@ -42,8 +42,7 @@ def bind_statement(statement: Statement, store: MetaStore, config: dict[str, Any
         case CreateType():
             return analyzer.bind_type(statement.data_type, store)
         case Query():
-            bind_query = analyzer.bind_push if statement.query.emit else analyzer.bind_pull
-            return bind_query(statement.query, store, config)
+            return analyzer.bind_read(statement.query, store, config)
     raise TypeError(f"{type(statement).__name__} is not bound")
 
 

@@ -27,7 +27,7 @@ from ksql_spark.plan.nodes import (
     TopN,
     UnionAll,
 )
-from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery
 from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BOOLEAN, Null, SqlType
@@ -38,18 +38,18 @@ def problems(bound: object) -> list[str]:
     match bound:
         case PersistentQuery():
             return [*_node(bound.root), *_sink(bound)]
-        case PushQuery():
+        case Feed():
             names = available(bound.root)
             lost = [c for c in bound.output if names.get(c.name) != c.type]
             return [*_node(bound.root), *(f"output {c} is not there" for c in lost)]
-        case PullQuery():
+        case Lookup():
             names = {c.name: c.type for c in bound.source.schema.columns} | {ROWTIME: PSEUDO_COLUMNS[ROWTIME]}
             names |= WINDOW_BOUNDS if bound.source.window else {}
             expressions = [i.expression for i in bound.items]
             if bound.predicate is not None:
                 expressions.append(bound.predicate)
             return [p for e in expressions for p in _expression(e, names)]
-        case BatchQuery(root, lookups):
+        case Job(root, lookups):
             fits = len(lookups) == len(relations(root))
             return [*_node(root), *([] if fits else ["look-ups and sources differ in number"])]
     return []

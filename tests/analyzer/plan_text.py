@@ -32,7 +32,7 @@ from ksql_spark.plan.nodes import (
     TopN,
     UnionAll,
 )
-from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery
 from ksql_spark.plan.trees import children, relations
 
 
@@ -46,12 +46,12 @@ def text(bound: Any) -> str:
             sink = _source(bound.sink) if bound.creates_sink else [f"INTO {bound.sink.name}"]
             start = [f"start {bound.start}"] if bound.start is not None else []
             return "\n".join([*sink, *query_id, *start, *_node(bound.root, 0)])
-        case PushQuery():
+        case Feed():
             limit = f" LIMIT {bound.limit}" if bound.limit is not None else ""
             return "\n".join([f"OUTPUT {_list(bound.output)}{limit}", *_node(bound.root, 0)])
-        case PullQuery():
+        case Lookup():
             return "\n".join(_pull(bound))
-        case BatchQuery():
+        case Job():
             return "\n".join(_batch(bound))
         case BoundRow():
             return "\n".join(f"{name} = {value}" for name, value in bound.values)
@@ -87,7 +87,7 @@ def _source(source: DataSource) -> Iterator[str]:
         yield f"  constraint {constraint.text}: {constraint.predicate}"
 
 
-def _pull(query: PullQuery) -> Iterator[str]:
+def _pull(query: Lookup) -> Iterator[str]:
     keys = " KEYS " + ", ".join(sorted(query.key_names)) if query.key_names else ""
     yield f"PULL {_list(query.items)} FROM {query.source.name}{keys}"
     if query.lookups is None:
@@ -101,7 +101,7 @@ def _pull(query: PullQuery) -> Iterator[str]:
             yield f"  {name} {getattr(query, name)}"
 
 
-def _batch(query: BatchQuery) -> Iterator[str]:
+def _batch(query: Job) -> Iterator[str]:
     keys = " KEYS " + ", ".join(sorted(query.key_names)) if query.key_names else ""
     yield f"BATCH {_list(query.root.schema.columns)}{keys}"
     for relation, lookups in zip(relations(query.root), query.lookups, strict=True):

@@ -13,7 +13,7 @@ from ksql_spark.functions import failures, lowering
 from ksql_spark.functions.nullness import nullness
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import codec
-from ksql_spark.plan.queries import PullQuery
+from ksql_spark.plan.queries import Lookup
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, Decimal
 
 MANY = 10_000
@@ -28,10 +28,10 @@ def _metastore() -> MetaStore:
     return metastore
 
 
-def _pull(where: str) -> PullQuery:
+def _pull(where: str) -> Lookup:
     (statement,) = grammar.parse(f"SELECT * FROM t WHERE {where};")
-    bound = analyzer.bind_pull(statement.query, _metastore(), Config())
-    assert isinstance(bound, PullQuery)
+    bound = analyzer.bind_read(statement.query, _metastore(), Config())
+    assert isinstance(bound, Lookup)
     return bound
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.queries import Lookup
 from tests.analyzer.binding import bind, run
 
 SCAN = {"ksql.query.pull.table.scan.enabled": False}
@@ -113,7 +114,8 @@ def test_no_scan_is_needed(store: MetaStore, sql: str) -> None:
     ],
 )
 def test_lookups_and_ranges_are_allowed(store: MetaStore, sql: str, looked_up: int | None) -> None:
-    lookups = bind(sql, store, **SCAN).lookups
+    read = bind(sql, store, **SCAN)
+    lookups = read.lookups if isinstance(read, Lookup) else None
     assert (None if lookups is None else len(lookups)) == looked_up
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from ksql_spark.analyzer.relations.time_bounds import TimeBounds, bounds_of
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.queries import PullQuery
 from tests.analyzer.binding import bind, run
 
 DAY = 1_767_225_600_000  # 2026-01-01
@@ -47,8 +46,7 @@ def store() -> MetaStore:
     ],
 )  # fmt: skip
 def test_bounds(store: MetaStore, sql: str, bounds: list[tuple[int | None, int | None]]) -> None:
-    pull = bind(sql, store)
-    assert bounds_of(pull.selected if isinstance(pull, PullQuery) else pull.root) == bounds
+    assert bounds_of(bind(sql, store).root) == bounds
 
 
 def test_what_one_of_both_has() -> None:

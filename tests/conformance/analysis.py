@@ -27,7 +27,7 @@ from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, C
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.queries import BatchQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import Feed, Lookup, Read
 from ksql_spark.schema import Role
 from ksql_spark.schema_registry import JSON, PROTOBUF, RegisteredSchema, subject_of
 
@@ -128,7 +128,7 @@ class Outcome:
     condition: str = ""
     sources: MetaStore = field(default_factory=MetaStore)
     registry: CaseRegistry = field(default_factory=lambda: CaseRegistry([]))
-    queries: list[PushQuery | PullQuery | BatchQuery] = field(default_factory=list)
+    queries: list[Read] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)
 
 
@@ -160,8 +160,7 @@ def _create_as(statement: CreateAsSelect, store: MetaStore, config: dict[str, An
 
 
 def _query(statement: Query, store: MetaStore, config: dict[str, Any], outcome: Outcome) -> None:
-    bind = analyzer.bind_push if statement.query.emit else analyzer.bind_pull
-    outcome.queries.append(bind(statement.query, store, config))
+    outcome.queries.append(analyzer.bind_read(statement.query, store, config))
 
 
 def _create_type(statement: CreateType, store: MetaStore, config: dict[str, Any], _: Outcome) -> None:
@@ -262,10 +261,12 @@ def _header_differences(case: Case, outcome: Outcome) -> Iterator[str]:
         header = next((row["header"]["schema"] for row in answer if "header" in row), None)
         if header is None:
             continue
-        if isinstance(query, PushQuery):
+        if isinstance(query, Feed):
             got = [(c.name, str(c.type), False) for c in query.output]
-        else:
+        elif isinstance(query, Lookup):
             got = [(i.name, str(i.expression.type), i.name in query.key_names) for i in query.items]
+        else:
+            got = [(c.name, str(c.type), c.name in query.key_names) for c in query.root.schema.columns]
         if got != _columns(header):
             yield f"result {got}, expected {header}"
 

@@ -15,7 +15,7 @@ from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.explain import explain, explain_topology
 from ksql_spark.plan.planner import lower, lower_transient
-from ksql_spark.plan.queries import PersistentQuery, PushQuery
+from ksql_spark.plan.queries import Feed, PersistentQuery
 from ksql_spark.plan.stages import Plan
 
 FOLDER = Path(__file__).parent
@@ -36,7 +36,7 @@ class PlannedQuery:
     """A query of a file: its text, what it means and how it runs."""
 
     text: str
-    bound: PersistentQuery | PushQuery
+    bound: PersistentQuery | Feed
     plan: Plan
 
 
@@ -56,7 +56,8 @@ def planned(path: Path, **properties: Any) -> Iterator[PlannedQuery]:
                     store.add(bound.sink)
                 yield PlannedQuery(statement.source_text, bound, plan)
             case Query():
-                push = analyzer.bind_push(statement.query, store, config)
+                push = analyzer.bind_read(statement.query, store, config)
+                assert isinstance(push, Feed)
                 plan = lower_transient(push.root, push.output, "transient", config, f"transient_{number}")
                 yield PlannedQuery(statement.source_text, push, plan)
             case _:

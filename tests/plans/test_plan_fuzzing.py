@@ -16,9 +16,14 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import codec
-from ksql_spark.plan.explain import explain, explain_batch, explain_pull, explain_topology
+from ksql_spark.plan.explain import (
+    explain,
+    explain_job,
+    explain_lookup,
+    explain_topology,
+)
 from ksql_spark.plan.planner import lower, lower_transient
-from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery, PushQuery
+from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery
 from ksql_spark.plan.trees import unplanned
 from tests.analyzer.binding import bind_statement
 from tests.analyzer.case_files import CASES, read, scene
@@ -57,10 +62,10 @@ def outcome(text: str, store: MetaStore) -> str:
     except KsqlError as error:
         assert error.message
         return error.condition
-    if isinstance(bound, PullQuery):
-        assert explain_pull(bound)
-    if isinstance(bound, BatchQuery):
-        assert explain_batch(bound)
+    if isinstance(bound, Lookup):
+        assert explain_lookup(bound)
+    if isinstance(bound, Job):
+        assert explain_job(bound)
     if plan is None:
         return "bound"
     assert explain(plan) and explain_topology(plan)
@@ -73,7 +78,7 @@ def _plan(bound: Any) -> Any:
     match bound:
         case PersistentQuery():
             return lower(bound.root, bound.sink, CONFIG)
-        case PushQuery():
+        case Feed():
             return lower_transient(bound.root, bound.output, "transient", CONFIG)
     return None
 

@@ -22,7 +22,7 @@ from ksql_spark.functions.lowering import lower
 from ksql_spark.metastore.serdes import record_spec
 from ksql_spark.plan import codec, nodes, operations, stages, trees
 from ksql_spark.plan.clauses import AggregateCall
-from ksql_spark.plan.queries import PersistentQuery, PushQuery
+from ksql_spark.plan.queries import Feed, PersistentQuery
 from ksql_spark.types import BYTES, DOUBLE, STRING
 from tests.plans.plan_files import FOLDER, planned, snapshot
 
@@ -208,7 +208,7 @@ def test_a_plan_has_the_serdes_of_each_source_in_their_order() -> None:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text.split("\n")[0][:60])
 def test_plans_survive_being_stored(query: Any) -> None:
-    is_push = isinstance(query.bound, PushQuery)
+    is_push = isinstance(query.bound, Feed)
     value = query.plan if is_push else stages.LoggedQuery.of(query.bound, query.plan)
     stored = json.dumps(codec.encode(value))
     again = codec.decode(json.loads(stored))

@@ -83,7 +83,7 @@ class Scope:
         grouping: binds calls of GROUPING; None if there are no grouping sets.
         navigation: binds calls that look at rows of a match; None if there is no match.
         match_value: binds FINAL and RUNNING; None if they are not allowed.
-        forbidden: names that are not allowed here -> error message.
+        forbidden: names that are not allowed here -> error message, with ``{clause}`` for the clause.
         show: the text of a bound expression for messages.
         outer: the scope around a sub-query, for the names that its own relations lack.
         ansi: whether NULL in conditions has the meaning of the SQL standard.
@@ -151,7 +151,7 @@ class Scope:
             KsqlError: COLUMN_UNKNOWN and ALIAS_UNKNOWN with the nearest name, COLUMN_AMBIGUOUS.
         """
         if name in self.forbidden:
-            raise failure("INVALID_STATEMENT", node, reason=self.forbidden[name])
+            raise failure("INVALID_STATEMENT", node, reason=self.forbidden[name].format(clause=self.clause))
         if not alias and name in self.lambdas:
             return LambdaRef(name, self.lambdas[name])
         if name in self.extra and (not alias or name in WINDOW_BOUNDS):

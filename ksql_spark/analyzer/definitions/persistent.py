@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.clauses import Refusal, check_clauses
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping
 from ksql_spark.analyzer.definitions.inference import with_schema_ids
@@ -89,14 +90,11 @@ def _check_clauses(statement: CreateAsSelect | InsertSelect) -> None:
         if isinstance(statement, CreateAsSelect)
         else "INSERT INTO ... SELECT"
     )
-    if query.limit is not None:
-        raise invalid(f"{what} statements don't support LIMIT clause.", query, hint="The query runs forever.")
-    if query.order_by or query.offset is not None:
-        clause = "ORDER BY" if query.order_by else "OFFSET"
-        raise invalid(
-            f"{what} statements don't support {clause}, because a stream never ends.", query,
-            hint=f"Use {clause} in a pull query on the result.",
-        )  # fmt: skip
+    refused = {"LIMIT": Refusal(f"{what} statements don't support LIMIT clause.", "The query runs forever.")}
+    for clause in ("ORDER BY", "OFFSET"):
+        reason = f"{what} statements don't support {clause}, because a stream never ends."
+        refused[clause] = Refusal(reason, f"Use {clause} in a pull query on the result.")
+    check_clauses(query, refused)
 
 
 # ---- CREATE … AS SELECT -------------------------------------------------------------------------------

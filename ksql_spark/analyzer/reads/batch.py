@@ -1,72 +1,59 @@
-"""Pull queries that need all their rows at once: joins, groups, sorting, sub-queries (beyond ksqlDB).
+"""SELECT without EMIT, over complete inputs: joins, groups, sorting, sub-queries (beyond ksqlDB).
 
-The input is complete, so the rules are those of SQL rather than of streams: a result needs no key, a join may
-have any condition with an equality, NULL is a group of its own. A sub-query has only the columns that it
-selects, no pseudo columns. NULLs are sorted last in both directions, unless NULLS FIRST is given.
+The rules are those of SQL rather than of streams: a result needs no key, a join may have any condition with
+an equality, NULL is a group of its own. A sub-query has only the columns that it selects, no pseudo columns.
+NULLs are sorted last in both directions, unless NULLS FIRST is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from sqlglot import exp
-
 from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.clauses import IN_SUB_QUERIES, check_clauses
 from ksql_spark.analyzer.base.failures import check_comparable, failure, invalid
-from ksql_spark.analyzer.base.naming import Names, check_unique
+from ksql_spark.analyzer.base.naming import check_unique
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.serialization import check_results
-from ksql_spark.analyzer.expressions.aggregates import Aggregates, not_grouped, over_groups
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
 from ksql_spark.analyzer.reads.lookups import SCAN_HINT, conjuncts, narrow
 from ksql_spark.analyzer.reads.pull_rules import (
-    check_limit,
+    DISK_COLUMNS,
+    REFUSED,
+    check_query,
     check_queryable,
-    check_select,
-    without_disk_columns,
 )
 from ksql_spark.analyzer.relations.binding import (
+    Condition,
     Context,
-    bind_unnest,
-    check_aliases,
-    check_internal_names,
-    flat,
-    hidden_order,
-    named_query,
-    source_relation,
-    without_unnests,
+    From,
+    Rules,
+    bind_relation,
+    build_relation,
 )
-from ksql_spark.analyzer.relations.joins import show
+from ksql_spark.analyzer.relations.joins import CompleteJoin, relations_of, show
 from ksql_spark.analyzer.select.queries import aligned
 from ksql_spark.analyzer.select.select_items import (
-    Item,
-    bind_groups,
-    bind_items,
-    bind_table_function,
-    check_typed,
-    expand_stars,
-    star_items,
-    with_aggregates,
+    column_at,
 )
-from ksql_spark.analyzer.select.semi_joins import Condition, bind_sub_query, bind_where, split, sub_select
-from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, transform
+from ksql_spark.analyzer.select.selects import BoundSelect, bind_select
+from ksql_spark.analyzer.select.semi_joins import bind_sub_query, sub_select
+from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.clauses import GROUP, SORT, NamedExpression, SortKey
+from ksql_spark.plan.clauses import SORT, NamedExpression, SortKey
 from ksql_spark.plan.nodes import (
     ANTI,
     SEMI,
-    Aggregate,
     BatchJoin,
     Distinct,
     Filter,
-    FlatMap,
     Limit,
     Node,
     Project,
@@ -75,7 +62,7 @@ from ksql_spark.plan.nodes import (
     Source,
     UnionAll,
 )
-from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.queries import Job, Past
 from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equality
@@ -84,26 +71,42 @@ from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equal
 _LATEST = "KSQL_LATEST_TIME"
 #: aggregates that are meaningless without an order of arrival
 _ONLY_BY_ARRIVAL = frozenset({"EARLIEST_BY_OFFSET", "LATEST_BY_OFFSET"})
+_IN_SUB_QUERIES = {"EMIT": IN_SUB_QUERIES["EMIT"]}
+_NO_PAST: Mapping[str, Past] = {}
 
 
-def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> BatchQuery:
-    """The batch query of a SELECT or set operation.
+def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Node:
+    """The plan of a SELECT or set operation over complete inputs.
 
     Raises:
         KsqlError: the first rule that is broken, with its place.
     """
-    root = _bind(query, Context(metastore, config, _bind, is_batch=True))
+    root = _bind(query, Context(metastore, config, _RULES))
     check_results(root.schema.columns, query)
+    return root
+
+
+def job_of(
+    root: Node,
+    query: nodes.QueryNode,
+    config: Mapping[str, Any],
+    past: Mapping[str, Past] = _NO_PAST,
+) -> Job:
+    """The job with the plan ``root`` of ``query``; ``past``: what is read of the past of tables.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if it needs the scan of a table, which the configuration forbids.
+    """
     lookups = narrow(root)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
         for relation, keys in zip(relations(root), lookups, strict=True):
             if relation.source.is_table and keys is None:
                 what = f"Query requires table scan of {relation.source.name} to be enabled."
                 raise invalid(what, query, hint=SCAN_HINT)
-    return BatchQuery(root, lookups, _key_names(root))
+    return Job(root, lookups, key_names(root), past)
 
 
-def _key_names(root: Node) -> frozenset[str]:
+def key_names(root: Node) -> frozenset[str]:
     """The result columns that are the key, if each result row is a row of one table; else none."""
     return frozenset(c.name for c in root.schema.columns if _is_key(root, c.name))
 
@@ -127,12 +130,11 @@ def _bind(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> No
     """The plan of a query or sub-query; its columns in SELECT order."""
     if isinstance(query, nodes.MatchRecognize):
         raise invalid("MATCH_RECOGNIZE is for persistent and push queries.", query, hint="Add EMIT CHANGES.")
-    if query.emit is not None:
-        raise invalid("EMIT is not allowed in a sub-query.", query, hint="Move EMIT to the end.")
-    check_limit(query, context.config)
+    check_clauses(query, _IN_SUB_QUERIES)
+    check_query(query, context.config)
     context = context.with_common_tables(query)
     if isinstance(query, nodes.Select):
-        return _Select(query, context).bind()
+        return _select(query, context)
     if isinstance(query, nodes.SetOperation):
         sides = [_bind(side, context) for side in (query.left, query.right)]
         root = _set_operation(sides, query)
@@ -165,7 +167,7 @@ def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> No
     ).at("ORDER BY")
     keys = []
     for item in query.order_by:
-        column = _by_position(item, [c.name for c in root.schema.columns])
+        column = column_at(item, [c.name for c in root.schema.columns])
         selected = root.schema.find(column) if column is not None else None
         bound = (
             bind_expression(item.this, scope) if selected is None else ColumnRef(selected.name, selected.type)
@@ -183,49 +185,18 @@ def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
     return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
 
 
-def _by_position(item: nodes.OrderItem, names: list[str]) -> str | None:
-    """The output column of ``ORDER BY n``; None for other expressions."""
-    if not isinstance(item.this, nodes.IntegerLiteral):
-        return None
-    number = item.this.value
-    if not 1 <= number <= len(names):
-        raise invalid(f"ORDER BY {number} is not a column: the SELECT has {len(names)}.", item)
-    return names[number - 1]
-
-
 # ---- FROM ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """A bound join."""
-
-    left: _Joined | BoundRelation
-    right: _Joined | BoundRelation
-    join: str
-    condition: Expression
+def _bind_joins(
+    node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope
+) -> tuple[CompleteJoin, Scope]:
+    return _bind_join(node, relations, scope), scope
 
 
-def _relations(side: _Joined | BoundRelation) -> tuple[BoundRelation, ...]:
-    return (side,) if isinstance(side, BoundRelation) else (*_relations(side.left), *_relations(side.right))
-
-
-def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
-    alias, query, context = named_query(from_item, context)
-    if query is not None:
-        node = _bind(query, context)
-        context.size.add(node.schema, from_item)
-        return BoundRelation(alias, node.schema, node.kind, None, prefixed, {}, None, node, from_item)
-    relation = source_relation(from_item, context.metastore, prefixed)
-    assert relation.source is not None
-    context.size.add(relation.schema, from_item)
-    check_queryable(relation.source, from_item, context.config)
-    return relation
-
-
-def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scope) -> _Joined:
+def _bind_join(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope) -> CompleteJoin:
     left, right = (
-        _bind_join(side, found, scope) if isinstance(side, nodes.Join) else found[id(side)]
+        _bind_join(side, relations, scope) if isinstance(side, nodes.Join) else relations[id(side)]
         for side in (node.left, node.right)
     )
     if node.within is not None:
@@ -239,8 +210,8 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
             "FOR SYSTEM_TIME AS OF is for joins in streaming queries; a pull query joins all current rows.",
             node.system_time, hint="t AS OF TIMESTAMP '…' reads what one table was.",
         )  # fmt: skip
-    sides = [_relations(left), _relations(right)]
-    on = replace(without_disk_columns(scope, "JOIN ON"), relations=(*sides[0], *sides[1]))
+    sides = [relations_of(left), relations_of(right)]
+    on = replace(scope.at("JOIN ON"), relations=(*sides[0], *sides[1]))
     condition = bind_predicate(node.on, on)
     names = [{relation.internal(n) for relation in side for n in _names(relation)} for side in sides]
     if not any(_meet(part, names) for part in conjuncts(condition)):
@@ -249,7 +220,7 @@ def _bind_join(node: nodes.Join, found: Mapping[int, BoundRelation], scope: Scop
             reason="ON needs a comparison with = between columns of the left and of the right side. "
             f"Got {show(condition, scope)}.",
         )  # fmt: skip
-    return _Joined(left, right, node.kind, condition)
+    return CompleteJoin(left, right, node.kind, condition)
 
 
 def _names(relation: BoundRelation) -> tuple[str, ...]:
@@ -266,30 +237,6 @@ def _meet(condition: Expression, names: list[set[str]]) -> bool:
     return bool(first and second) and (
         (first <= left and second <= right) or (first <= right and second <= left)
     )
-
-
-def _build(side: _Joined | BoundRelation, named: Iterable[tuple[str, str]]) -> Node:
-    """The plan of a bound FROM; ``named``: (alias, name) of the pseudo columns that the query uses."""
-    if isinstance(side, _Joined):
-        return BatchJoin(_build(side.left, named), _build(side.right, named), side.join, side.condition)
-    if side.source is not None:
-        exposed = tuple(hidden_order(name for alias, name in named if alias == side.alias))
-        return Source(side.source, side.alias, side.prefixed, exposed)
-    assert side.node is not None
-    if not side.prefixed:
-        return side.node
-    columns = side.schema.columns
-    return Project(
-        side.node,
-        (),
-        tuple(NamedExpression(side.internal(c.name), _reference(c.name, side)) for c in columns),
-    )
-
-
-def _reference(name: str, relation: BoundRelation) -> ColumnRef:
-    type_ = relation.find(name)
-    assert type_ is not None
-    return ColumnRef(name, type_)
 
 
 @dataclass(frozen=True)
@@ -313,239 +260,109 @@ def _and(left: Expression, right: Expression) -> Expression:
     return call("AND", (left, right), None)
 
 
+def _bind_semi_join(condition: Condition, number: int, source: From, context: Context) -> _SemiJoin:
+    select = sub_select(condition)
+    within = select.within or select.join_within
+    if within is not None:
+        raise invalid("WITHIN of EXISTS and IN is for streaming queries.", within)
+    if isinstance(select.relation, nodes.Join):
+        raise invalid("The sub-query of EXISTS or IN has one relation in FROM.", select.relation)
+    relation = bind_relation(select.relation, context, prefixed=False)
+    inner, parts = bind_sub_query(condition, select, relation, number, source.scope)
+    own = [(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.columns]
+    others = {each.internal(n) for each in source.relations for n in _names(each)}
+    if not any(_meet(part, [others, {name for name, _ in own}]) for part in parts):
+        raise invalid(
+            "EXISTS and IN need a comparison with = between columns of the sub-query and of the query "
+            "around it.", condition.place,
+        )  # fmt: skip
+    is_in = isinstance(condition.node, nodes.InQuery)
+    looked_up = bind_expression(condition.node.this, source.scope.at("WHERE")) if is_in else None
+    below = build_relation(relation, Scope(), is_exposed=False)
+    right = Project(below, (), tuple(NamedExpression(*column) for column in own))
+    return _SemiJoin(right, reduce(_and, parts), condition.is_negated, looked_up)
+
+
 # ---- SELECT -------------------------------------------------------------------------------------------
 
 
-class _Select:
-    """Binds one SELECT with its ORDER BY."""
-
-    def __init__(self, select: nodes.Select, context: Context) -> None:
-        check_select(select, context.config)
-        self.select = select
-        self.context = context
-        from_item, unnests = without_unnests(select.relation)
-        from_items = flat(from_item)
-        self.is_join = len(from_items) > 1
-        found = {id(r): _bind_relation(r, context, self.is_join) for r in from_items}
-        self.relations = tuple(found.values())
-        check_aliases(self.relations)
-        check_internal_names(self.relations)
-        self.scope = Scope(
-            self.relations, types=context.metastore.types(), ansi=settings.is_ansi(context.config)
-        )
-        self.tree = (
-            _bind_join(from_item, found, self.scope)
-            if isinstance(from_item, nodes.Join)
-            else self.relations[0]
-        )
-        self.unnests: list[tuple[NamedExpression, ...]] = []
-        for unnest in unnests:
-            unnested, functions = bind_unnest(unnest, without_disk_columns(self.scope, "UNNEST"))
-            self.relations = (*self.relations, unnested)
-            self.scope = replace(self.scope, relations=self.relations)
-            self.unnests.append(functions)
-        columns = [c.name for relation in self.relations for c in relation.schema.columns]
-        self.names = Names(columns)
-        self.ambiguous = frozenset(n for n in columns if columns.count(n) > 1)
-        self.aggregates = Aggregates()
-        self.functions: list[NamedExpression] = []
-
-    def bind(self) -> Node:
-        """The plan, ORDER BY and LIMIT on top."""
-        select = self.select
-        where, semi_joins = self._where()
-        groups = self._groups()
-        items = self._items()
-        having = None
-        if select.having is not None:
-            having = bind_predicate(select.having, self._with_aggregates("HAVING"))
-        check_unique([i.name for i in items], [i.node for i in items])
-        keys = [(node, self._sort_expression(node, items)) for node in select.order_by]
-        is_grouped = bool(groups or self.aggregates.calls or having is not None)
-        if is_grouped:
-            if self.functions:
-                raise invalid("Table functions cannot be used with aggregations.", select)
-            if not groups and not self.aggregates.calls:
-                raise invalid("HAVING needs GROUP BY or an aggregate function.", select.having)
-            items = [replace(i, expression=self._over(groups, i.expression, "SELECT", i.node)) for i in items]
-            if having is not None:
-                having = self._over(groups, having, "HAVING", select.having)
-            keys = [(node, self._over(groups, bound, "ORDER BY", node)) for node, bound in keys]
-        sorts = self._sorted_by_arrival() if is_grouped else None
-        plan = _build(self.tree, self.scope.named)
-        for functions in self.unnests:
-            plan = FlatMap(plan, functions)
-        if where is not None:
-            plan = Filter(plan, where)
-        for semi_join in semi_joins:
-            plan = semi_join.build(plan)
-        if self.functions:
-            plan = FlatMap(plan, tuple(self.functions))
-        if is_grouped:
-            if sorts is not None:
-                plan = sorts(plan)
-            plan = Aggregate(plan, groups, tuple(self.aggregates.calls))
-            if having is not None:
-                plan = Filter(plan, having)
-        return self._projected(plan, items, keys)
-
-    # ---- WHERE ----------------------------------------------------------------------------------------
-
-    def _where(self) -> tuple[Expression | None, list[_SemiJoin]]:
-        scope = without_disk_columns(self.scope, "WHERE")
-        plain, sub_queries = split(self.select.where)
-        if not sub_queries:
-            return None if self.select.where is None else bind_predicate(self.select.where, scope), []
-        return bind_where(plain, scope), [self._semi_join(c, i, scope) for i, c in enumerate(sub_queries)]
-
-    def _semi_join(self, condition: Condition, number: int, scope: Scope) -> _SemiJoin:
-        select = sub_select(condition)
-        within = select.within or select.join_within
-        if within is not None:
-            raise invalid("WITHIN of EXISTS and IN is for streaming queries.", within)
-        if isinstance(select.relation, nodes.Join):
-            raise invalid("The sub-query of EXISTS or IN has one relation in FROM.", select.relation)
-        relation = _bind_relation(select.relation, self.context, prefixed=False)
-        inner, parts = bind_sub_query(condition, select, relation, number, scope)
-        own = [(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.columns]
-        others = {relation.internal(n) for relation in self.relations for n in _names(relation)}
-        if not any(_meet(part, [others, {name for name, _ in own}]) for part in parts):
-            raise invalid(
-                "EXISTS and IN need a comparison with = between columns of the sub-query and of the query "
-                "around it.", condition.place,
-            )  # fmt: skip
-        is_in = isinstance(condition.node, nodes.InQuery)
-        looked_up = bind_expression(condition.node.this, scope) if is_in else None
-        right = Project(_build(relation, ()), (), tuple(NamedExpression(*column) for column in own))
-        return _SemiJoin(right, reduce(_and, parts), condition.is_negated, looked_up)
-
-    def _projected(
-        self, plan: Node, items: list[Item], keys: list[tuple[nodes.OrderItem, Expression]]
-    ) -> Node:
-        values = [NamedExpression(i.name, i.expression) for i in items]
-        shown = len(values)
-        by = []
-        for node, expression in keys:
-            sort_value = next((v for v in values if v.expression == expression), None)
-            if sort_value is None:
-                if self.select.distinct:
-                    raise invalid(
-                        "SELECT DISTINCT can only be sorted by columns that it selects.", node,
-                        hint="Add the expression to the SELECT.",
-                    )  # fmt: skip
-                sort_value = NamedExpression(f"{SORT}{len(values) - shown}", expression)
-                values.append(sort_value)
-            by.append(_sort_key(node, ColumnRef(sort_value.name, expression.type)))
-        plan = Project(plan, (), tuple(values))
-        if self.select.distinct:
-            for item in items:
-                kind = item.expression.type
-                text = f"{item.name} ({kind})"
-                check_comparable(kind, "SELECT DISTINCT", text, item.node, hint="GROUP BY can.")
-            plan = Distinct(plan)
-        if by:
-            plan = Sort(plan, tuple(by))
-        plan = _limited(plan, self.select)
-        if len(values) > shown:
-            names = (ColumnRef(v.name, v.expression.type) for v in values[:shown])
-            plan = Project(plan, (), tuple(NamedExpression(n.name, n) for n in names))
-        return plan
-
-    # ---- SELECT list ----------------------------------------------------------------------------------
-
-    def _with_aggregates(self, clause: str) -> Scope:
-        return with_aggregates(without_disk_columns(self.scope, clause), self.aggregates)
-
-    def _items(self) -> list[Item]:
-        scope = replace(self._with_aggregates("SELECT"), table_function=self._table_function)
-        bound = bind_items(self.select, scope, self.names, self.ambiguous.__contains__)
-        items = list(expand_stars(bound, self.relations, self._star))
-        check_typed(items)
-        return items
-
-    def _star(self, relation: BoundRelation, node: nodes.AllColumns) -> list[Item]:
-        if relation.window is not None:
-            self.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
-        return star_items(relation, node, with_bounds=True)
-
-    def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        return bind_table_function(node, scope, self.functions)
-
-    # ---- GROUP BY -------------------------------------------------------------------------------------
-
-    def _groups(self) -> tuple[NamedExpression, ...]:
-        found = bind_groups(self.select, without_disk_columns(self.scope, "GROUP BY"))
-        return tuple(NamedExpression(f"{GROUP}{i}", expression) for i, expression in enumerate(found))
-
-    def _over(
-        self, groups: tuple[NamedExpression, ...], bound: Expression, clause: str, node: exp.Expr | None
-    ) -> Expression:
-        """``bound`` rewritten over the columns of the Aggregate."""
-        over, stray = over_groups(bound, groups, frozenset())
-        if stray:
-            texts = (
-                [self.aggregates.show(bound)] if clause == "SELECT" else [show(c, self.scope) for c in stray]
-            )
-            raise not_grouped(clause, texts, node)
-        return over
-
-    def _sorted_by_arrival(self) -> Callable[[Node], Node] | None:
-        """Sorts rows for aggregates that depend on their order; None if none does."""
-        functions = [call.function for call in self.aggregates.calls]
-        wanted = [function for function in functions if registry.require(function).by_arrival]
-        source = self.relations[0].source if not self.is_join else None
-        if not wanted:
-            return None
-        if source is None:
-            lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
-            if lost is not None:
+def _select(select: nodes.Select, context: Context) -> Node:
+    """The plan of one SELECT, with DISTINCT, ORDER BY and LIMIT on top."""
+    bound = bind_select(select, context)
+    check_unique([i.name for i in bound.items], [i.node for i in bound.items])
+    plan = bound.build(sorts=_by_arrival(bound, select))
+    values = [NamedExpression(i.name, i.expression) for i in bound.items]
+    shown = len(values)
+    by = []
+    for node, expression in bound.order:
+        sort_value = next((v for v in values if v.expression == expression), None)
+        if sort_value is None:
+            if select.distinct:
                 raise invalid(
-                    f"{lost} needs the arrival order of rows, which joins and sub-queries do not preserve.",
-                    self.select,
-                    hint="Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.",
-                )
-            return None
-        names = (ROWTIME,) if source.is_table else PLACES
-        self.scope.named.update((self.relations[0].alias, name) for name in names)
-        return _by_time if source.is_table else _by_arrival
-
-    # ---- ORDER BY -------------------------------------------------------------------------------------
-
-    def _sort_expression(self, item: nodes.OrderItem, items: list[Item]) -> Expression:
-        """An expression of ORDER BY: a result column by position or name, else an expression over FROM.
-
-        In an expression, a name that FROM lacks may be that of a result column.
-        """
-        written: exp.Expr = item.this
-        while isinstance(written, exp.Paren):
-            written = written.this
-        name = _by_position(item, [i.name for i in items])
-        if name is None and isinstance(written, exp.Column) and not written.table:
-            name = written.name
-        found = next((i for i in items if i.name == name), None)
-        if found is not None:
-            return found.expression
-        internal = {relation.internal(c.name) for relation in self.relations for c in relation.schema.columns}
-        results = {i.name: i.expression for i in items if not self.scope.is_column(i.name)}
-        results = {n: e for n, e in results.items() if n not in internal}
-        scope = self._with_aggregates("ORDER BY")
-        extra = {**scope.extra, **{n: e.type for n, e in results.items()}}
-        bound = bind_expression(item.this, replace(scope, extra=extra))
-
-        def resolve(part: Expression) -> Expression | None:
-            return results.get(part.name) if isinstance(part, ColumnRef) else None
-
-        return transform(bound, resolve)
+                    "SELECT DISTINCT can only be sorted by columns that it selects.", node,
+                    hint="Add the expression to the SELECT.",
+                )  # fmt: skip
+            sort_value = NamedExpression(f"{SORT}{len(values) - shown}", expression)
+            values.append(sort_value)
+        by.append(_sort_key(node, ColumnRef(sort_value.name, expression.type)))
+    plan = Project(plan, (), tuple(values))
+    if select.distinct:
+        for item in bound.items:
+            kind = item.expression.type
+            text = f"{item.name} ({kind})"
+            check_comparable(kind, "SELECT DISTINCT", text, item.node, hint="GROUP BY can.")
+        plan = Distinct(plan)
+    if by:
+        plan = Sort(plan, tuple(by))
+    plan = _limited(plan, select)
+    if len(values) > shown:
+        names = (ColumnRef(v.name, v.expression.type) for v in values[:shown])
+        plan = Project(plan, (), tuple(NamedExpression(n.name, n) for n in names))
+    return plan
 
 
-__all__ = ["bind_batch"]
+def _by_arrival(bound: BoundSelect, select: nodes.Select) -> Callable[[Node], Node]:
+    """Sorts rows for aggregates that depend on their order, if there are such."""
+    functions = [call.function for call in bound.grouping.aggregates] if bound.grouping is not None else []
+    wanted = [function for function in functions if registry.require(function).by_arrival]
+    if not wanted:
+        return lambda rows: rows
+    relation = bound.source.relations[0]
+    if bound.source.is_join or relation.source is None:
+        lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
+        if lost is not None:
+            raise invalid(
+                f"{lost} needs the arrival order of rows, which joins and sub-queries do not preserve.",
+                select,
+                hint="Use TOPK with ROWTIME, or aggregate the source itself in a sub-query.",
+            )
+        return lambda rows: rows
+    is_table = relation.source.is_table
+    names = (ROWTIME,) if is_table else PLACES
+    bound.source.scope.named.update((relation.alias, name) for name in names)
+    return _of_table_by_arrival if is_table else _of_stream_by_arrival
 
 
-def _by_time(rows: Node) -> Node:
+def _of_table_by_arrival(rows: Node) -> Node:
     return Sort(rows, (SortKey(ColumnRef(ROWTIME, BIGINT)),))
 
 
-def _by_arrival(rows: Node) -> Node:
+def _of_stream_by_arrival(rows: Node) -> Node:
     time, partition, offset = (ColumnRef(name, PSEUDO_COLUMNS[name]) for name in PLACES)
     timed = with_latest_time(rows, _LATEST, time, partition, offset)
     return Sort(timed, tuple(map(SortKey, (ColumnRef(_LATEST, BIGINT), partition, offset))))
+
+
+#: the rules of SELECT without EMIT
+_RULES = Rules(
+    _bind,
+    _bind_joins,
+    _bind_semi_join,
+    check_queryable,
+    REFUSED,
+    DISK_COLUMNS,
+    needs_keys=False,
+    is_complete=True,
+)
+
+__all__ = ["bind_batch", "job_of", "key_names"]

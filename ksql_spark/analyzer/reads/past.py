@@ -4,24 +4,24 @@ versions of a table, for VERIFY (ADR 54)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlglot import exp
 
 from ksql_spark import grammar
 from ksql_spark.analyzer.base import offset_text, timestamp_text
-from ksql_spark.analyzer.base.failures import invalid, place, within_statement
-from ksql_spark.analyzer.reads.batch import bind_batch
+from ksql_spark.analyzer.base.failures import invalid, place
+from ksql_spark.analyzer.reads.batch import bind_batch, job_of
 from ksql_spark.analyzer.reads.pull_rules import check_queryable
 from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError, Position
+from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.errors import ParseFailed
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.queries import Job, Past
 
 _Rows = TypeVar("_Rows")
 #: the names of the two versions
@@ -32,7 +32,7 @@ _ALLOWED = {"ksql.query.pull.table.scan.enabled": True, "ksql.pull.queries.enabl
 
 def bind_verification(
     text: str, versions: Mapping[str, DataSource], metastore: MetaStore, config: Config
-) -> BatchQuery:
+) -> Job:
     """Bind the SELECT of VERIFY; for the names of its sources see rows_by_source.
 
     Args:
@@ -60,7 +60,8 @@ def bind_verification(
             raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         sources = (replace(source, name=_unique(which)) for which, source in versions.items())
         known = with_sources(metastore, sources)
-        return bind_batch(_renamed(statement.query), known, config.with_values(_ALLOWED))
+        allowed, query = config.with_values(_ALLOWED), _renamed(statement.query)
+        return job_of(bind_batch(query, known, allowed), query, allowed)
     except (KsqlError, ParseFailed) as error:
         reason = error.parameters.get("reason", error.message) if isinstance(error, KsqlError) else error
         raise KsqlError("INVALID_STATEMENT", reason=f"VERIFY: {reason}") from None
@@ -88,47 +89,25 @@ def _replace(relation: nodes.PastSource, name: str) -> None:
     relation.replace(nodes.AliasedSource(this=this, alias_identifier=alias))
 
 
-@dataclass(frozen=True)
-class Past:
-    """The part of a table's history that a query reads.
-
-    Args:
-        table: the table.
-        first_ms: the first event time of the changes that are wanted, epoch ms; None: the rows as they were.
-        last_ms: the last event time, or the one when the rows were so; None: ``position`` says it.
-        position: partition of the table's topic -> offset of the first record that does not count.
-        place: where the statement says so, for errors.
-    """
-
-    table: DataSource
-    first_ms: int | None
-    last_ms: int | None
-    position: Mapping[int, int] | None = None
-    place: Position | None = None
-
-
-def bind_past(
-    query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]
-) -> tuple[BatchQuery, dict[str, Past]]:
-    """A pull query that reads tables' past, and what each of its sources with such a name reads.
+def bind_past(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Job:
+    """A SELECT that reads tables' past.
 
     Raises:
-        KsqlError: a stream; a moment that is none; as bind_pull.
+        KsqlError: a stream; a moment that is none; those of other jobs.
     """
-    with within_statement(query):
-        copy = query.copy()
-        past_by_name = {}
-        common = {table.table_name for table in copy.find_all(nodes.CommonTable)}
-        for relation in [*copy.find_all(nodes.PastSource)]:
-            if relation.source_name in common:
-                reason = f"{relation.source_name} is a table of WITH here, which has no past."
-                raise invalid(reason, relation, hint="Give the one of WITH another name.")
-            past = _past(relation, metastore, config)
-            name = f"{past.table.name} {past.first_ms} {past.last_ms} {past.position}"
-            past_by_name[name] = past
-            _replace(relation, name)
-        sources = (replace(past.table, name=name) for name, past in past_by_name.items())
-        return bind_batch(copy, with_sources(metastore, sources), config), past_by_name
+    copy = query.copy()
+    past_by_name = {}
+    common = {table.table_name for table in copy.find_all(nodes.CommonTable)}
+    for relation in [*copy.find_all(nodes.PastSource)]:
+        if relation.source_name in common:
+            reason = f"{relation.source_name} is a table of WITH here, which has no past."
+            raise invalid(reason, relation, hint="Give the one of WITH another name.")
+        past = _past(relation, metastore, config)
+        name = f"{past.table.name} {past.first_ms} {past.last_ms} {past.position}"
+        past_by_name[name] = past
+        _replace(relation, name)
+    sources = (replace(past.table, name=name) for name, past in past_by_name.items())
+    return job_of(bind_batch(copy, with_sources(metastore, sources), config), copy, config, past_by_name)
 
 
 def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str, Any]) -> Past:
@@ -176,4 +155,4 @@ def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaSto
     return copy
 
 
-__all__ = ["NEW", "OLD", "Past", "bind_past", "bind_verification", "rows_by_source"]
+__all__ = ["NEW", "OLD", "bind_past", "bind_verification", "rows_by_source"]

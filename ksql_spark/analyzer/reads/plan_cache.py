@@ -17,7 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal, Members
 from ksql_spark.grammar.literals import Template, Value, put_in, take_out
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.queries import PullQuery
+from ksql_spark.plan.queries import Lookup
 
 #: longer texts are bound each time
 MAX_CHARACTERS = 10_000
@@ -39,7 +39,7 @@ class Known:
         places: placeholder -> the index of the statement's value.
     """
 
-    def __init__(self, make: Make, pattern: PullQuery, places: Mapping[Value, int]) -> None:
+    def __init__(self, make: Make, pattern: Lookup, places: Mapping[Value, int]) -> None:
         self.make = make
         self.pattern = pattern
         self.places = places
@@ -54,9 +54,9 @@ class Found(NamedTuple):
     values: Values
 
     @property
-    def plan(self) -> PullQuery:
+    def plan(self) -> Lookup:
         """The plan of the statement."""
-        plan: PullQuery = self.known.make(self.values)
+        plan: Lookup = self.known.make(self.values)
         return plan
 
 
@@ -104,7 +104,7 @@ class PlanCache:
             return None
 
     def note(
-        self, of: object, settings: Hashable, text: str, plan: PullQuery, bind: Callable[[str], object]
+        self, of: object, settings: Hashable, text: str, plan: Lookup, bind: Callable[[str], object]
     ) -> None:
         """Cache ``plan``, the plan of the statement ``text``.
 
@@ -131,7 +131,7 @@ def is_cacheable(text: str, max_characters: int = MAX_CHARACTERS) -> bool:
     return len(text) <= max_characters and "\0" not in text
 
 
-def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], object]) -> Known | None:
+def _for_all_values(template: Template, plan: Lookup, bind: Callable[[str], object]) -> Known | None:
     """The plan for any values; None if it depends on the values in other ways."""
     others = tuple(_other(value, i) for i, value in enumerate(template.values))
     if len(others) > _MAX_VALUES or set(others) & set(template.values):
@@ -145,7 +145,7 @@ def _for_all_values(template: Template, plan: PullQuery, bind: Callable[[str], o
     make = _maker(second, places, used) or (lambda _: second)
     if len(used) < len(others) or make(template.values) != plan:
         return None
-    assert isinstance(second, PullQuery)  # like the first plan
+    assert isinstance(second, Lookup)  # like the first plan
     return Known(make, second, places)
 
 

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from ksql_spark import __version__
 from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.clauses import Refusal
 from ksql_spark.analyzer.base.failures import failure, invalid
-from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.select import deduplication
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
 
 PUSH_HINT = "Add EMIT CHANGES if you intended to issue a push query."
-
-
-def check_select(query: nodes.Select, config: Mapping[str, Any]) -> None:
-    """Refuse pull queries if they are disabled, and clauses that they do not support.
-
-    Raises:
-        KsqlError: INVALID_STATEMENT.
-    """
-    if not settings.flag(config, "ksql.pull.queries.enable"):
-        raise invalid("Pull queries are disabled.", query, hint=PUSH_HINT)
-    if query.window:
-        hint = f"{PUSH_HINT} CREATE TABLE ... AS SELECT with a WINDOW creates a table that you can query."
-        raise invalid("Pull queries don't support WINDOW clauses.", query, hint=hint)
-    if query.partition_by:
-        raise invalid("Pull queries don't support PARTITION BY clauses.", query, hint=PUSH_HINT)
-    deduplication.refuse(query, "Pull queries", PUSH_HINT)
+_WINDOW_HINT = "CREATE TABLE ... AS SELECT with a WINDOW creates a table that you can query."
+#: the clauses that they cannot have
+REFUSED = {
+    "WINDOW": Refusal("Pull queries don't support WINDOW clauses.", f"{PUSH_HINT} {_WINDOW_HINT}"),
+    "PARTITION BY": Refusal("Pull queries don't support PARTITION BY clauses.", PUSH_HINT),
+    "DISTINCT ON": Refusal("Pull queries don't support DISTINCT ON.", PUSH_HINT, is_at_clause=True),
+    "QUALIFY": Refusal("Pull queries don't support QUALIFY.", PUSH_HINT, is_at_clause=True),
+}
+#: the columns that they cannot use, because only records in topics have them, as of Scope.forbidden
+DISK_COLUMNS = {
+    name: f"Pull queries don't support the following columns in {{clause}} clauses: `{name}`."
+    for name in PSEUDO_COLUMNS
+    if name != ROWTIME
+}
 
 
 def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any]) -> None:
@@ -63,12 +59,14 @@ def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any
         )
 
 
-def check_limit(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
-    """Refuse LIMIT if it is disabled, and negative numbers.
+def check_query(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
+    """Refuse pull queries and LIMIT where they are disabled, and negative numbers in LIMIT.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
+    if not settings.flag(config, "ksql.pull.queries.enable"):
+        raise invalid("Pull queries are disabled.", query, hint=PUSH_HINT)
     if query.limit is None:
         return
     if not settings.flag(config, "ksql.query.pull.limit.clause.enabled"):
@@ -82,13 +80,3 @@ def check_limit(query: nodes.QueryNode, config: Mapping[str, Any]) -> None:
         raise invalid(
             f"Pull queries don't support negative integers in the LIMIT clause: {query.limit}.", query
         )
-
-
-def without_disk_columns(scope: Scope, clause: str) -> Scope:
-    """``scope`` without the columns that only records in topics have (ROWPARTITION, ROWOFFSET)."""
-    message = {
-        name: f"Pull queries don't support the following columns in {clause} clauses: `{name}`."
-        for name in PSEUDO_COLUMNS
-        if name != ROWTIME
-    }
-    return replace(scope.at(clause), forbidden=message)

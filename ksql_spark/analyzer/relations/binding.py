@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from sqlglot import exp
 
+from ksql_spark.analyzer.base.clauses import Refusal
 from ksql_spark.analyzer.base.failures import invalid, place
 from ksql_spark.analyzer.base.naming import first_free
 from ksql_spark.analyzer.base.plan_size import PlanSize
@@ -16,30 +17,89 @@ from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.errors_of import errors_of
-from ksql_spark.analyzer.relations.joins import Joined, bind_join, relations_of
+from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.grammar import nodes
-from ksql_spark.metastore.sources import STREAM, TABLE
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import NamedExpression
-from ksql_spark.plan.nodes import FOREIGN_KEY, REPLICATED, Filter, FlatMap, Join, Node, Project, Source
+from ksql_spark.plan.nodes import (
+    FOREIGN_KEY,
+    REPLICATED,
+    BatchJoin,
+    Filter,
+    FlatMap,
+    Join,
+    Node,
+    Project,
+    Source,
+)
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
+from ksql_spark.types import SqlType
+
+#: what a FROM clause joins
+Tree: TypeAlias = Joined | CompleteJoin | BoundRelation
+#: binds the joins of FROM, given the relations by the ids of their nodes, and the names of all of them
+BindJoins: TypeAlias = Callable[
+    [nodes.Join, Mapping[int, BoundRelation], Scope], tuple[Joined | CompleteJoin, Scope]
+]
+
+
+class OnWhere(Protocol):
+    """A semi join or anti join, for a condition of WHERE."""
+
+    def build(self, child: Node) -> Node:
+        """The plan over ``child``."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """EXISTS or IN (SELECT …), which WHERE joins with its other conditions by AND.
+
+    ``place``: the condition with its NOT, if it ``is_negated``.
+    """
+
+    node: nodes.Exists | nodes.InQuery
+    is_negated: bool
+    place: exp.Expr
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What sets the SELECTs of one kind of query apart from others (ADR 71).
+
+    Args:
+        bind_nested: binds a sub-query or MATCH_RECOGNIZE in FROM.
+        bind_joins: binds the joins of FROM.
+        bind_semi_join: binds EXISTS or IN (SELECT …): the condition, its number in the query, FROM, context.
+        check_source: refuses streams and tables that cannot be read; None: all can.
+        refused: the clauses that it cannot have.
+        forbidden: the columns that it cannot use, as of Scope.
+        needs_keys: results have the keys of their rows.
+        is_complete: sources are read up to their ends, and the rules are those of SQL.
+    """
+
+    bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
+    bind_joins: BindJoins
+    bind_semi_join: Callable[[Condition, int, From, Context], OnWhere]
+    check_source: Callable[[DataSource, exp.Expr, Mapping[str, Any]], None] | None = None
+    refused: Mapping[str, Refusal] = field(default_factory=dict)
+    forbidden: Mapping[str, str] = field(default_factory=dict)
+    needs_keys: bool = True
+    is_complete: bool = False
 
 
 @dataclass(frozen=True)
 class Context:
-    """The context in which a query is bound: metastore, configuration, common table expressions.
+    """The context in which a query is bound: metastore, configuration, rules, common table expressions.
 
-    ``bind_nested`` binds a sub-query or MATCH_RECOGNIZE (a parameter, to avoid a circular import).
-    ``is_batch``: sources are read up to their ends.
     ``size``: how much has been bound; all contexts of a statement share it.
     """
 
     metastore: MetaStore
     config: Mapping[str, Any]
-    bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
+    rules: Rules
     common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
-    is_batch: bool = False
     size: PlanSize = field(default_factory=PlanSize)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
@@ -59,11 +119,13 @@ class From:
         tree: its joins.
         scope: its names.
         unnests: for each CROSS JOIN UNNEST the table functions that make its columns.
+        is_complete: a single source, too, has its pseudo columns only where the query names them.
     """
 
-    tree: Joined | BoundRelation
+    tree: Tree
     scope: Scope
     unnests: tuple[tuple[NamedExpression, ...], ...] = ()
+    is_complete: bool = False
 
     @property
     def relations(self) -> tuple[BoundRelation, ...]:
@@ -73,7 +135,7 @@ class From:
     @property
     def is_join(self) -> bool:
         """Whether there is more than one relation."""
-        return isinstance(self.tree, Joined)
+        return not isinstance(self.tree, BoundRelation)
 
 
 def bind_from(from_item: nodes.Relation, context: Context) -> From:
@@ -85,7 +147,7 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     from_item, unnests = without_unnests(from_item)
     source = _bind_joins(from_item, context)
     for unnest in unnests:
-        if source.tree.kind == TABLE:
+        if source.tree.kind == TABLE and not context.rules.is_complete:
             raise invalid("Table source is not supported with table functions: UNNEST.", unnest)
         relation, functions = bind_unnest(unnest, source.scope)
         scope = replace(source.scope, relations=(*source.relations, relation))
@@ -127,27 +189,38 @@ def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[
 
 def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
     is_join = isinstance(from_item, nodes.Join)
-    relations = [_bind_relation(r, context, is_join) for r in flat(from_item)]
-    _check_self_joins(relations)
+    relations = [bind_relation(r, context, is_join) for r in flat(from_item)]
+    if not context.rules.is_complete:
+        _check_self_joins(relations)
     check_aliases(relations)
-    scope = Scope(tuple(relations), types=context.metastore.types(), ansi=is_ansi(context.config))
+    scope = Scope(
+        tuple(relations),
+        types=context.metastore.types(),
+        ansi=is_ansi(context.config),
+        forbidden=context.rules.forbidden,
+    )
     if not isinstance(from_item, nodes.Join):
-        return From(relations[0], scope)
-    taken = {c.name for relation in relations for c in relation.schema.columns}
-    check_internal_names(relations)
-    rowkey = _synthetic_name(taken)
-    tree = _join_tree(from_item, {id(relation.place): relation for relation in relations}, scope, rowkey)
-    if tree.synthetic:
-        scope = replace(scope, extra={tree.synthetic: tree.left_key.type})
-    return From(tree, scope)
+        return From(relations[0], scope, is_complete=context.rules.is_complete)
+    _check_internal_names(relations)
+    by_node = {id(relation.place): relation for relation in relations}
+    return From(*context.rules.bind_joins(from_item, by_node, scope))
 
 
-def check_internal_names(relations: Iterable[BoundRelation]) -> None:
-    """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C.
+def bind_stream_joins(
+    node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope
+) -> tuple[Joined, Scope]:
+    """The joins of a streaming query, and the scope with the key that they may have to make (BindJoins).
 
     Raises:
-        KsqlError: INVALID_STATEMENT.
+        KsqlError: as bind_join.
     """
+    rowkey = first_free("ROWKEY", {c.name for relation in scope.relations for c in relation.schema.columns})
+    tree = _join_tree(node, relations, scope, rowkey)
+    return tree, replace(scope, extra={tree.synthetic: tree.left_key.type}) if tree.synthetic else scope
+
+
+def _check_internal_names(relations: Iterable[BoundRelation]) -> None:
+    """Refuse relations whose columns ``<ALIAS>_<COLUMN>`` are not unique: A_B.C and A.B_C."""
     seen: dict[str, str] = {}
     for relation in relations:
         for column in relation.schema.columns:
@@ -158,10 +231,6 @@ def check_internal_names(relations: Iterable[BoundRelation]) -> None:
                     hint="Give one of the sources another alias.",
                 )  # fmt: skip
             seen[name] = shown
-
-
-def _synthetic_name(taken: set[str]) -> str:
-    return first_free("ROWKEY", taken)
 
 
 def flat(from_item: nodes.Relation) -> list[nodes.Relation]:
@@ -193,18 +262,26 @@ def named_query(
         case nodes.MatchRecognize():
             return from_item.alias_name, from_item, context
         case nodes.ErrorsOf():
-            query = errors_of(from_item, context.metastore, context.config, is_batch=context.is_batch)
+            is_batch = context.rules.is_complete
+            query = errors_of(from_item, context.metastore, context.config, is_batch=is_batch)
             return from_item.alias_name, query, replace(context, common_tables={})
     raise invalid("This is not allowed in FROM.", from_item)
 
 
-def _bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
+def bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
+    """A relation of FROM; ``prefixed``: it is part of a join.
+
+    Raises:
+        KsqlError: SOURCE_UNKNOWN, a source that the rules refuse; those of the sub-query.
+    """
     alias, query, context = named_query(from_item, context)
     if query is not None:
         relation = _nested(query, alias, context, prefixed, from_item)
     else:
         relation = source_relation(from_item, context.metastore, prefixed)
     context.size.add(relation.schema, from_item)
+    if relation.source is not None and context.rules.check_source is not None:
+        context.rules.check_source(relation.source, from_item, context.config)
     return relation
 
 
@@ -228,8 +305,10 @@ def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: b
 def _nested(
     query: nodes.QueryNode | nodes.MatchRecognize, alias: str, context: Context, prefixed: bool, at: exp.Expr
 ) -> BoundRelation:
-    node = context.bind_nested(query, context)
-    hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if node.window else {})
+    node = context.rules.bind_nested(query, context)
+    hidden: dict[str, SqlType] = {}
+    if not context.rules.is_complete:
+        hidden = {ROWTIME: PSEUDO_COLUMNS[ROWTIME]} | (WINDOW_BOUNDS if node.window else {})
     return BoundRelation(alias, node.schema, node.kind, node.window, prefixed, hidden, None, node, at)
 
 
@@ -268,7 +347,7 @@ def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
         names.add(name)
 
 
-def _join_tree(node: nodes.Join, relations: dict[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
+def _join_tree(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
     if isinstance(node.right, nodes.Join):
         raise invalid(
             "Joins are evaluated from left to right; parentheses around the right side are not supported.",
@@ -292,19 +371,24 @@ def build_from(source: From, key_name: str | None = None) -> Node:
         source: the clause; in joins, pseudo columns in ``scope.named`` become columns.
         key_name: the name of the outermost join's key; None for its default.
     """
-    node = _build(source.tree, source.scope, key_name)
+    if isinstance(source.tree, BoundRelation):
+        node = build_relation(source.tree, source.scope, source.is_complete)
+    else:
+        node = _build(source.tree, source.scope, key_name)
     for functions in source.unnests:
         node = FlatMap(node, functions)
     return node
 
 
-def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = None) -> Node:
+def _build(side: Tree, scope: Scope, key_name: str | None = None) -> Node:
     if isinstance(side, BoundRelation):
-        return _build_relation(side, scope)
+        return build_relation(side, scope, side.prefixed)
+    if isinstance(side, CompleteJoin):
+        return BatchJoin(_build(side.left, scope), _build(side.right, scope), side.join, side.condition)
     # the inner join's key has the name that the outer join uses, if possible
     inner = None
     if side.type == REPLICATED:
-        left, right = _build(side.left, scope, key_name), _build_relation(side.right, scope)
+        left, right = _build(side.left, scope, key_name), build_relation(side.right, scope, True)
         return Join(
             left,
             right,
@@ -320,7 +404,7 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
         )
     if isinstance(side.left, Joined) and isinstance(side.left_key, ColumnRef):
         inner = side.left_key.name if side.left_key.name in side.left.candidates else None
-    left, right = _build(side.left, scope, inner), _build_relation(side.right, scope)
+    left, right = _build(side.left, scope, inner), build_relation(side.right, scope, True)
     name = key_name or side.default_key
     of_tables = side.residual if side.kind == TABLE else None
     if of_tables is not None and side.join == "LEFT":
@@ -334,10 +418,17 @@ def _build(side: Joined | BoundRelation, scope: Scope, key_name: str | None = No
     return Filter(join, of_tables) if of_tables is not None and side.join == "INNER" else join
 
 
-def _build_relation(relation: BoundRelation, scope: Scope) -> Node:
+def build_relation(relation: BoundRelation, scope: Scope, is_exposed: bool) -> Node:
+    """The plan of a relation.
+
+    Args:
+        relation: the relation.
+        scope: the pseudo columns that the query names (``named``).
+        is_exposed: whether they become columns of a source; in sub-queries they are.
+    """
     if relation.source is not None:
-        named = (name for alias, name in sorted(scope.named) if alias == relation.alias)
-        exposed = tuple(n for n in hidden_order(named) if relation.prefixed)
+        named = [name for alias, name in scope.named if alias == relation.alias and is_exposed]
+        exposed = tuple(hidden_order(named))
         return Source(relation.source, relation.alias, relation.prefixed, exposed)
     assert relation.node is not None
     if not relation.prefixed:

@@ -131,9 +131,26 @@ class Joined:
         return self.type == FOREIGN_KEY or (self.type == REPLICATED and is_below)
 
 
-def relations_of(side: Joined | BoundRelation) -> tuple[BoundRelation, ...]:
+@dataclass(frozen=True)
+class CompleteJoin:
+    """A bound join of complete inputs; ``condition``: its ON."""
+
+    left: CompleteJoin | BoundRelation
+    right: CompleteJoin | BoundRelation
+    join: str
+    condition: Expression
+
+    @property
+    def kind(self) -> str:
+        """TABLE where both sides are tables, as of plan.nodes.BatchJoin."""
+        return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
+
+
+def relations_of(side: Joined | CompleteJoin | BoundRelation) -> tuple[BoundRelation, ...]:
     """The relations of one side, left to right."""
-    return (side,) if isinstance(side, BoundRelation) else (*relations_of(side.left), side.right)
+    if isinstance(side, BoundRelation):
+        return (side,)
+    return (*relations_of(side.left), *relations_of(side.right))
 
 
 def bind_join(

@@ -13,7 +13,7 @@ from ksql_spark.analyzer.definitions.write_rules import check_writable
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.reads.lookups import check_key_values, check_scan, find_lookups
-from ksql_spark.analyzer.reads.pull_rules import without_disk_columns
+from ksql_spark.analyzer.reads.pull_rules import DISK_COLUMNS
 from ksql_spark.analyzer.relations.binding import source_relation
 from ksql_spark.analyzer.rows.inserts import BoundRow
 from ksql_spark.errors import nearest
@@ -21,7 +21,7 @@ from ksql_spark.expressions import Cast, Expression, Literal
 from ksql_spark.grammar.statements.rows import RowChange, UpdateRows
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.queries import PullQuery
+from ksql_spark.plan.queries import Lookup
 from ksql_spark.types import Decimal, SqlType, is_numeric
 
 
@@ -34,7 +34,7 @@ class BoundChange:
         row: what SET says; None where rows are deleted.
     """
 
-    query: PullQuery
+    query: Lookup
     row: BoundRow | None
 
     @property
@@ -64,11 +64,11 @@ def bind_row_change(
         source = relation.source
         assert source is not None
         _check_changeable(source, statement, metastore, config, queries or {})
-        scope = without_disk_columns(
-            Scope((relation,), types=metastore.types(), ansi=settings.is_ansi(config)), "WHERE"
-        )
+        scope = Scope(
+            (relation,), types=metastore.types(), ansi=settings.is_ansi(config), forbidden=DISK_COLUMNS
+        ).at("WHERE")
         if statement.where is None:
-            return BoundChange(PullQuery(source, None, None, (), frozenset()), None)
+            return BoundChange(Lookup(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)
         check_key_values(predicate, source, statement.where)
         check_scan(predicate, source, statement, config)
@@ -76,9 +76,7 @@ def bind_row_change(
         if isinstance(statement, UpdateRows):
             values = tuple(_values(statement, source, scope.at("SET")).items())
             row = BoundRow(source, values, tuple(one.value for one in statement.assignments))
-        return BoundChange(
-            PullQuery(source, find_lookups(predicate, source), predicate, (), frozenset()), row
-        )
+        return BoundChange(Lookup(source, find_lookups(predicate, source), predicate, (), frozenset()), row)
 
 
 def _check_changeable(

@@ -106,18 +106,6 @@ def refuse_within_alone(select: nodes.Select) -> None:
         )  # fmt: skip
 
 
-def refuse(select: nodes.Select, what: str, hint: str) -> None:
-    """Refuse DISTINCT ON and QUALIFY of a query that cannot have them; ``what``: of what kind it is.
-
-    Raises:
-        KsqlError: INVALID_STATEMENT.
-    """
-    refuse_within_alone(select)
-    for clause, at in (("DISTINCT ON", select.distinct_on), ("QUALIFY", select.qualify)):
-        if at:
-            raise invalid(f"{what} don't support {clause}.", at[0] if isinstance(at, list) else at, hint=hint)
-
-
 def row_number(select: nodes.Select) -> tuple[nodes.WindowFunction, int]:
     """The ROW_NUMBER(), RANK() or DENSE_RANK() of QUALIFY, and the greatest number that passes.
 

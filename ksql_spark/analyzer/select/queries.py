@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ksql_spark.analyzer.base.clauses import IN_SUB_QUERIES, Refusal, check_clauses
 from ksql_spark.analyzer.base.failures import check_comparable, invalid, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation
 from ksql_spark.analyzer.base.settings import flag
 from ksql_spark.analyzer.expressions.coercion import coerce, is_implicit
 from ksql_spark.analyzer.expressions.intervals import at_intervals
-from ksql_spark.analyzer.relations.binding import Context
+from ksql_spark.analyzer.relations.binding import Context, Rules, bind_stream_joins
 from ksql_spark.analyzer.select.match_recognize import bind_match
 from ksql_spark.analyzer.select.projections import project
-from ksql_spark.analyzer.select.selects import BoundSelect, Target, bind_select
+from ksql_spark.analyzer.select.selects import BoundSelect, bind_select
+from ksql_spark.analyzer.select.semi_joins import bind_semi_join
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
 from ksql_spark.grammar import nodes
@@ -37,9 +39,9 @@ def bind_query(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
         return bind_nested(query, make_context(metastore, config))
 
 
-def make_context(metastore: MetaStore, config: Mapping[str, Any]) -> Context:
-    """A context for binding queries."""
-    return Context(metastore, config, bind_nested)
+def make_context(metastore: MetaStore, config: Mapping[str, Any], rules: Rules | None = None) -> Context:
+    """A context for binding queries; ``rules``: those of queries whose results keep their keys, or others."""
+    return Context(metastore, config, rules or KEYED)
 
 
 def bind_nested(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> Node:
@@ -48,19 +50,25 @@ def bind_nested(query: nodes.QueryNode | nodes.MatchRecognize, context: Context)
     Raises:
         KsqlError: as bind_query; INVALID_STATEMENT for EMIT, LIMIT and ORDER BY.
     """
+    context = replace(context, rules=KEYED)
     if isinstance(query, nodes.MatchRecognize):
         return bind_match(query, context)
-    for given, clause in (
-        (query.emit, "EMIT"),
-        (query.limit, "LIMIT"),
-        (query.offset, "OFFSET"),
-        (query.order_by, "ORDER BY"),
-    ):
-        if given:
-            raise invalid(
-                f"{clause} is not allowed in a sub-query.", query, hint=f"Move {clause} to the end."
-            )
+    check_clauses(query, IN_SUB_QUERIES)
     return bind_any(query, context, None).root
+
+
+#: the rules of persistent queries and of sub-queries
+KEYED = Rules(
+    bind_nested,
+    bind_stream_joins,
+    bind_semi_join,
+    refused={
+        "DISTINCT": Refusal(
+            "SELECT DISTINCT cannot run on a stream of changes.",
+            "Write DISTINCT ON (expression, …), or GROUP BY the columns with an aggregate.",
+        )
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,12 @@ def bind_any(
     context = context.with_common_tables(query)
     match query:
         case nodes.Select():
-            target = Target.PERSISTENT if sink is not None else Target.NESTED
-            bound = bind_select(query, context, target, query.emit or emit)
+            bound = bind_select(query, context, query.emit or emit)
+            if sink is None and bound.ranking is not None:
+                raise invalid(
+                    "QUALIFY for several rows makes a table, which cannot be a sub-query.", query.qualify,
+                    hint="CREATE TABLE … AS SELECT it, and select from that table.",
+                )  # fmt: skip
             projected = project(bound, query, sink, needs_key=True, needs_value=needs_value)
             are_held = flag(context.config, "ksql.emit.every.enabled")
             return Planned(at_intervals(projected.root, query, are_held), bound)

@@ -1,6 +1,6 @@
 """The parts of a SELECT that are bound alike in streaming and pull queries: its items, ``*`` and GROUP BY.
 
-selects.py then determines keys, for streaming queries; batch.py and pull.py need none.
+selects.py then determines keys, for streaming queries; batch.py needs none.
 """
 
 from __future__ import annotations
@@ -159,6 +159,20 @@ def bind_group(node: exp.Expr, scope: Scope) -> Expression:
         raise invalid("GROUP BY needs typed expressions, not NULL.", node)
     refuse_variant(expression, scope, node)
     return expression
+
+
+def column_at(item: nodes.OrderItem, names: Sequence[str]) -> str | None:
+    """The output column of ``ORDER BY n``; None for other expressions.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT: there is none.
+    """
+    if not isinstance(item.this, nodes.IntegerLiteral):
+        return None
+    number = item.this.value
+    if not 1 <= number <= len(names):
+        raise invalid(f"ORDER BY {number} is not a column: the SELECT has {len(names)}.", item)
+    return names[number - 1]
 
 
 def refuse_variant(key: Expression, scope: Scope, node: exp.Expr) -> None:

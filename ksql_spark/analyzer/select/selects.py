@@ -6,13 +6,13 @@ once every clause is bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from sqlglot import exp
 
 from ksql_spark.analyzer.base import settings
+from ksql_spark.analyzer.base.clauses import check_clauses
 from ksql_spark.analyzer.base.failures import failure, invalid
 from ksql_spark.analyzer.base.naming import Names
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
@@ -23,28 +23,30 @@ from ksql_spark.analyzer.expressions.aggregates import (
     over_groups,
 )
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
-from ksql_spark.analyzer.relations.binding import Context, From, bind_from, build_from
-from ksql_spark.analyzer.relations.joins import Joined, relations_of, show
+from ksql_spark.analyzer.relations.binding import Context, From, OnWhere, bind_from, build_from
+from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, relations_of, show
 from ksql_spark.analyzer.relations.windows import bind_window
 from ksql_spark.analyzer.select.deduplication import Deduplication, bind_deduplication, refuse_within_alone
 from ksql_spark.analyzer.select.grouping_sets import GroupingSets, bind_grouping_sets
 from ksql_spark.analyzer.select.select_items import (
     Item,
+    bind_groups,
     bind_items,
     bind_table_function,
     check_typed,
+    column_at,
     expand_stars,
     refuse_variant,
     star_items,
     with_aggregates,
 )
-from ksql_spark.analyzer.select.semi_joins import SemiJoin, bind_semi_join, bind_where, split, without_places
+from ksql_spark.analyzer.select.semi_joins import bind_where, split, without_places
 from ksql_spark.analyzer.select.top_n import PLACE, Ranking, bind_ranking
 from ksql_spark.analyzer.select.window_functions import WindowFunctions
 from ksql_spark.expressions import ColumnRef, Expression, FieldRef, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, Windowing
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
+from ksql_spark.plan.clauses import GROUP, AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import (
     FOREIGN_KEY,
     REPLICATED,
@@ -59,14 +61,6 @@ from ksql_spark.plan.nodes import (
 )
 from ksql_spark.plan.trees import relations
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, WINDOW_BOUNDS, Role
-
-
-class Target(Enum):
-    """The purpose of a SELECT."""
-
-    PERSISTENT = "PERSISTENT"
-    PUSH = "PUSH"
-    NESTED = "NESTED"
 
 
 @dataclass(frozen=True)
@@ -122,11 +116,12 @@ class BoundSelect:
         items: the output columns in SELECT order.
         slots: the key columns of the result.
         join_key: the name that the outermost join's key must have; None: any.
+        order: ORDER BY of complete inputs, over what is below the projection.
     """
 
     source: From
     where: Expression | None
-    semi_joins: tuple[SemiJoin, ...]
+    semi_joins: tuple[OnWhere, ...]
     deduplication: Deduplication | None
     ranking: tuple[Ranking, tuple[NamedExpression, ...]] | None
     over: WindowFunctions
@@ -136,6 +131,7 @@ class BoundSelect:
     items: tuple[Item, ...]
     slots: tuple[KeySlot, ...]
     join_key: str | None = None
+    order: tuple[tuple[nodes.OrderItem, Expression], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -150,8 +146,13 @@ class BoundSelect:
         is_rekeyed = self.partition_by is not None or self.ranking is not None
         return None if is_rekeyed else self.source.relations[0].window
 
-    def build(self, join_key: str | None = None) -> Node:
-        """The plan below the projection; ``join_key`` names the outermost join's key."""
+    def build(self, join_key: str | None = None, sorts: Callable[[Node], Node] = lambda rows: rows) -> Node:
+        """The plan below the projection.
+
+        Args:
+            join_key: the name of the outermost join's key.
+            sorts: puts the rows that GROUP BY takes into the order that its aggregates need.
+        """
         node = build_from(self.source, self.join_key or join_key)
         if self.where is not None:
             node = Filter(node, self.where)
@@ -169,46 +170,40 @@ class BoundSelect:
         if self.functions:
             node = FlatMap(node, self.functions)
         if self.grouping is not None:
-            node = self.grouping.build(node)
+            node = self.grouping.build(sorts(node))
         return node
 
 
-def bind_select(select: nodes.Select, context: Context, target: Target, emit: str | None) -> BoundSelect:
-    """Bind every clause of ``select``.
+def bind_select(select: nodes.Select, context: Context, emit: str | None = None) -> BoundSelect:
+    """Bind every clause of ``select`` but LIMIT, OFFSET and DISTINCT.
 
     Args:
-        select: the query; the caller handles its LIMIT, OFFSET and ORDER BY.
-        context: the metastore and the common tables.
-        target: its purpose.
+        select: the query.
+        context: the metastore, the rules and the common tables.
         emit: None, CHANGES or FINAL.
 
     Raises:
         KsqlError: the first rule that is broken, with its position.
     """
-    if select.distinct:
-        raise invalid(
-            "SELECT DISTINCT cannot run on a stream of changes.", select,
-            hint="Write DISTINCT ON (expression, …), or GROUP BY the columns with an aggregate.",
-        )  # fmt: skip
+    check_clauses(select, context.rules.refused)
     refuse_within_alone(select)
     if emit == "FINAL" and not settings.flag(context.config, "ksql.suppress.enabled"):
         raise invalid("EMIT FINAL is disabled: ksql.suppress.enabled is false.", select)
     context = context.with_common_tables(select)
     source = bind_from(select.relation, context)
-    return _Binder(select, source, target, emit, context).bind()
+    return _Binder(select, source, emit, context).bind()
 
 
 class _Binder:
     """Binds one SELECT; the order of its methods is the order of ``bind``."""
 
-    def __init__(
-        self, select: nodes.Select, source: From, target: Target, emit: str | None, context: Context
-    ) -> None:
+    def __init__(self, select: nodes.Select, source: From, emit: str | None, context: Context) -> None:
         self.select = select
         self.conditions, self.sub_queries = split(select.where)
-        self.source = source if not self.sub_queries else without_places(source)
+        self.rules = context.rules
+        has_places = self.rules.is_complete or not self.sub_queries
+        self.source = source if has_places else without_places(source)
         self.context = context
-        self.target = target
         self.is_final = emit == "FINAL"
         self.names = Names(c.name for relation in source.relations for c in relation.schema.columns)
         self.aggregates = Aggregates()
@@ -235,13 +230,18 @@ class _Binder:
         where, semi_joins = self._where(scope.at("WHERE"))
         self.ranking = bind_ranking(select, self.source)
         deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
-        guarded = replace(scope.at("GROUP BY"), forbidden=FORBIDDEN_BOUNDS if window else {})
-        groups, self.sets = bind_grouping_sets(select, guarded, self.names)
+        forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if window else {})}
+        guarded = replace(scope.at("GROUP BY"), forbidden=forbidden)
+        if self.rules.is_complete:
+            groups = bind_groups(select, guarded)
+        else:
+            groups, self.sets = bind_grouping_sets(select, guarded, self.names)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
         bound = bind_items(select, self._select_scope(window), self.names, self._clashes)
         having = self._having(guarded)
         partition_by = self._partition_by(partitions, bound)
         items = list(self._all_items(bound, partition_by))
+        order = self._order(items)
         slots = self._source_slots()
         if partition_by is not None:
             items = [replace(i, expression=_over_keys(i.expression, partition_by)) for i in items]
@@ -259,7 +259,7 @@ class _Binder:
         if is_grouped:
             groups = [_over_keys(g, partition_by or ()) for g in groups]
             having = having and _over_keys(having, partition_by or ())
-            grouping, items = self._grouping(groups, window, having, items)
+            grouping, items, order = self._grouping(groups, window, having, items, order)
             slots = tuple(
                 KeySlot((g.name,), (self._shown_group(g),), "grouping expression") for g in grouping.groups
             )
@@ -273,16 +273,17 @@ class _Binder:
             partition_by = None
         return BoundSelect(
             self.source, where, semi_joins, deduplication, ranking, self.over, partition_by,
-            tuple(self.functions), grouping, tuple(items), slots, self.join_key,
+            tuple(self.functions), grouping, tuple(items), slots, self.join_key, tuple(order),
         )  # fmt: skip
 
-    def _where(self, scope: Scope) -> tuple[Expression | None, tuple[SemiJoin, ...]]:
+    def _where(self, scope: Scope) -> tuple[Expression | None, tuple[OnWhere, ...]]:
         if self.select.where is None:
             return None, ()
         if not self.sub_queries:
             return bind_predicate(self.select.where, scope), ()
-        found = (bind_semi_join(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
-        return bind_where(self.conditions, scope), tuple(found)
+        plain, bind = bind_where(self.conditions, scope), self.rules.bind_semi_join
+        found = (bind(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
+        return plain, tuple(found)
 
     # ---- SELECT list ----------------------------------------------------------------------------------
 
@@ -291,18 +292,23 @@ class _Binder:
         extra = dict(scope.extra)
         if window is not None and not self.source.is_join:
             extra |= WINDOW_BOUNDS
+        over = self.over.bind if self.ranking is None else self.ranking.bind
         scope = replace(
             scope, extra=extra, clause="SELECT", table_function=self._table_function,
-            window_function=self.over.bind if self.ranking is None else self.ranking.bind,
+            window_function=None if self.rules.is_complete else over,
             grouping=None if self.sets is None else self.sets.call,
         )  # fmt: skip
         return with_aggregates(scope, self.aggregates)
 
     def _table_function(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
-        return bind_table_function(node, scope, self.functions, of_table=self.source.tree.kind == TABLE)
+        of_table = self.source.tree.kind == TABLE and not self.rules.is_complete
+        return bind_table_function(node, scope, self.functions, of_table=of_table)
 
     def _clashes(self, name: str) -> bool:
-        return sum(relation.find(name) is not None for relation in self.source.relations) > 1
+        relations = self.source.relations
+        if self.rules.is_complete:
+            return sum(relation.schema.find(name) is not None for relation in relations) > 1
+        return sum(relation.find(name) is not None for relation in relations) > 1
 
     def _all_items(
         self, bound: list[Item | nodes.AllColumns], partition_by: tuple[NamedExpression, ...] | None
@@ -337,9 +343,10 @@ class _Binder:
                     yield Item(internal, ColumnRef(internal, type_), node)
 
     def _relation_star(self, relation: BoundRelation, node: nodes.AllColumns) -> list[Item]:
-        is_shown = self.source.is_join or self.target is Target.PUSH
-        with_bounds = relation.window is not None and is_shown and not self.select.group_by
-        if with_bounds and self.source.is_join:
+        is_shown = self.source.is_join or not self.rules.needs_keys
+        is_grouped = bool(self.select.group_by) and not self.rules.is_complete
+        with_bounds = relation.window is not None and is_shown and not is_grouped
+        if with_bounds:
             self.source.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
         return star_items(relation, node, with_bounds=with_bounds)
 
@@ -412,11 +419,6 @@ class _Binder:
     def _ranking_keys(
         self, ranking: Ranking, items: list[Item | nodes.AllColumns]
     ) -> tuple[NamedExpression, ...]:
-        if self.target is Target.NESTED:
-            raise invalid(
-                "QUALIFY for several rows makes a table, which cannot be a sub-query.", self.select.qualify,
-                hint="CREATE TABLE … AS SELECT it, and select from that table.",
-            )  # fmt: skip
         names = self._renamed(self._key_names(list(ranking.keys), items))
         keys = tuple(NamedExpression(n, k) for n, k in zip(names, ranking.keys, strict=True))
         for item in items:
@@ -439,7 +441,7 @@ class _Binder:
         tree = self.source.tree
         if not partition_by:
             return False
-        if isinstance(tree, Joined):
+        if not isinstance(tree, BoundRelation):
             return self.join_key is not None
         return tuple(k.expression for k in partition_by) == tuple(
             ColumnRef(tree.internal(c.name), c.type) for c in tree.schema.key
@@ -449,6 +451,8 @@ class _Binder:
 
     def _source_slots(self) -> tuple[KeySlot, ...]:
         tree, scope = self.source.tree, self.source.scope
+        if isinstance(tree, CompleteJoin):
+            return ()
         if isinstance(tree, Joined):
             if tree.keeps_keys:
                 relation = relations_of(tree)[0]
@@ -480,32 +484,69 @@ class _Binder:
 
     def _grouping(
         self, expressions: list[Expression], window: WindowSpec | None, having: Expression | None,
-        items: list[Item],
-    ) -> tuple[Grouping, list[Item]]:  # fmt: skip
+        items: list[Item], order: list[tuple[nodes.OrderItem, Expression]],
+    ) -> tuple[Grouping, list[Item], list[tuple[nodes.OrderItem, Expression]]]:  # fmt: skip
+        """GROUP BY; the items, and the expressions of ORDER BY, over its columns."""
         select = self.select
         if self.functions:
             raise invalid("Table functions cannot be used with aggregations.", select)
         allowed = frozenset(WINDOW_BOUNDS) if window is not None and not self.source.is_join else frozenset()
-        names = self._renamed(self._key_names(expressions, list(items)))
+        if self.rules.is_complete:
+            names = [f"{GROUP}{i}" for i, _ in enumerate(expressions)]
+        else:
+            names = self._renamed(self._key_names(expressions, list(items)))
         groups = tuple(NamedExpression(n, e) for n, e in zip(names, expressions, strict=True))
         if self.sets is not None:
             groups = (*groups, NamedExpression(self.sets.name, self.sets.number))
         over = [(item, *over_groups(item.expression, groups, allowed)) for item in items]
-        if not self.aggregates.calls:
-            raise invalid(
-                "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.",
-                select.group_by[0] if select.group_by else select,
-                hint="Add for instance COUNT(*).",
-            )
+        self._check_aggregates(groups)
         stray = [item for item, _, ungrouped in over if ungrouped]
         if stray:
             texts = [self.aggregates.show(item.expression) for item in stray]
             raise not_grouped("SELECT", texts, stray[0].node)
         if having is not None:
-            having, ungrouped = over_groups(having, groups, frozenset())
-            if ungrouped:
-                raise not_grouped("HAVING", [str(c) for c in ungrouped], select.having)
-        if not expressions and self.target is not Target.PUSH:
+            having = self._over(having, groups, "HAVING", select.having)
+        order = [(node, self._over(key, groups, "ORDER BY", node)) for node, key in order]
+        if not self.rules.is_complete:
+            self._check_stream_groups(expressions, window)
+        calls = tuple(self.aggregates.calls)
+        grouping = Grouping(groups, calls, window, self.is_final, having, self.sets)
+        return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over], order
+
+    def _over(
+        self,
+        bound: Expression,
+        groups: tuple[NamedExpression, ...],
+        clause: str,
+        node: exp.Expr | None,
+    ) -> Expression:
+        """An expression of ``clause`` over the columns of GROUP BY."""
+        over, ungrouped = over_groups(bound, groups, frozenset())
+        if ungrouped:
+            shown = (
+                show(column, self.source.scope) if self.source.is_join else str(column)
+                for column in ungrouped
+            )
+            raise not_grouped(clause, list(shown), node)
+        return over
+
+    def _check_aggregates(self, groups: tuple[NamedExpression, ...]) -> None:
+        select = self.select
+        if self.aggregates.calls:
+            return
+        if not self.rules.is_complete:
+            raise invalid(
+                "GROUP BY requires aggregate functions in either the SELECT or HAVING clause.",
+                select.group_by[0] if select.group_by else select,
+                hint="Add for instance COUNT(*).",
+            )
+        if not groups:
+            raise invalid("HAVING needs GROUP BY or an aggregate function.", select.having)
+
+    def _check_stream_groups(self, expressions: list[Expression], window: WindowSpec | None) -> None:
+        """Refuse groups that a stream of changes cannot have."""
+        select = self.select
+        if not expressions and self.rules.needs_keys:
             raise failure("GROUP_BY_MISSING", select, aggregates=", ".join(self.aggregates.texts))
         if self.source.tree.kind == TABLE:
             self.aggregates.check_table_source(select)
@@ -514,14 +555,45 @@ class _Binder:
         first = self.source.relations[0].source
         if first is not None:
             self.aggregates.check_state(first.value_format.name, select)
-        calls = tuple(self.aggregates.calls)
-        grouping = Grouping(groups, calls, window, self.is_final, having, self.sets)
-        return grouping, [replace(item, expression=rewritten) for item, rewritten, _ in over]
 
     def _shown_group(self, group: NamedExpression) -> str:
         if self.sets is None or group.name != self.sets.name:
             return str(group.expression)
         return f"GROUPING({', '.join(map(str, self.sets.columns))})"
+
+    # ---- ORDER BY -------------------------------------------------------------------------------------
+
+    def _order(self, items: list[Item]) -> list[tuple[nodes.OrderItem, Expression]]:
+        if not self.rules.is_complete:
+            return []
+        return [(node, self._sort_expression(node, items)) for node in self.select.order_by]
+
+    def _sort_expression(self, item: nodes.OrderItem, items: list[Item]) -> Expression:
+        """An expression of ORDER BY: a result column by position or name, else an expression over FROM.
+
+        In an expression, a name that FROM lacks may be that of a result column.
+        """
+        written: exp.Expr = item.this
+        while isinstance(written, exp.Paren):
+            written = written.this
+        name = column_at(item, [i.name for i in items])
+        if name is None and isinstance(written, exp.Column) and not written.table:
+            name = written.name
+        found = next((i for i in items if i.name == name), None)
+        if found is not None:
+            return found.expression
+        source = self.source
+        internal = {r.internal(c.name) for r in source.relations for c in r.schema.columns}
+        results = {i.name: i.expression for i in items if not source.scope.is_column(i.name)}
+        results = {n: e for n, e in results.items() if n not in internal}
+        scope = with_aggregates(source.scope.at("ORDER BY"), self.aggregates)
+        extra = {**scope.extra, **{n: e.type for n, e in results.items()}}
+        bound = bind_expression(item.this, replace(scope, extra=extra))
+
+        def resolve(part: Expression) -> Expression | None:
+            return results.get(part.name) if isinstance(part, ColumnRef) else None
+
+        return transform(bound, resolve)
 
     # ---- rules that need the whole --------------------------------------------------------------------
 
@@ -545,6 +617,8 @@ class _Binder:
 
     def _check_value_formats(self) -> None:
         """Refuse joins and groups of sources with the KAFKA value format (reference §5.1)."""
+        if self.rules.is_complete:
+            return
         lacking = [
             x.source.name for x in self.source.relations if x.source and x.source.value_format.name == "KAFKA"
         ]
@@ -571,4 +645,4 @@ def _over_keys(node: Expression, partition_by: tuple[NamedExpression, ...]) -> E
     return transform(node, rewrite) if partition_by else node
 
 
-__all__ = ["STREAM", "BoundSelect", "Grouping", "KeySlot", "Target", "bind_select"]
+__all__ = ["STREAM", "BoundSelect", "Grouping", "KeySlot", "bind_select"]

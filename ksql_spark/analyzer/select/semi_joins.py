@@ -14,13 +14,14 @@ from functools import reduce
 
 from sqlglot import exp
 
+from ksql_spark.analyzer.base.clauses import Refusal, check_clauses
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.naming import Names
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.calls import call, compare
-from ksql_spark.analyzer.relations.binding import Context, From, source_relation
-from ksql_spark.analyzer.relations.joins import Joined, check_partitions, conjuncts, show
+from ksql_spark.analyzer.relations.binding import Condition, Context, From, source_relation
+from ksql_spark.analyzer.relations.joins import check_partitions, conjuncts, show
 from ksql_spark.analyzer.select.select_items import bind_items
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.grammar import nodes
@@ -44,18 +45,13 @@ from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BOOLEAN
 
 _FORM = "EXISTS and IN take SELECT … FROM one table WHERE …"
-
-
-@dataclass(frozen=True)
-class Condition:
-    """EXISTS or IN (SELECT …), which WHERE joins with its other conditions by AND.
-
-    ``place``: the condition with its NOT, if it ``is_negated``.
-    """
-
-    node: nodes.Exists | nodes.InQuery
-    is_negated: bool
-    place: exp.Expr
+_REFUSED = {
+    clause: Refusal(f"{_FORM}, without {clause}.")
+    for clause in (
+        "WITH", "DISTINCT ON", "WINDOW", "GROUP BY", "PARTITION BY", "HAVING", "QUALIFY", "ORDER BY", "EMIT",
+        "LIMIT", "OFFSET",
+    )
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -145,7 +141,7 @@ def bind_where(parts: Sequence[exp.Expr], scope: Scope) -> Expression | None:
 def without_places(source: From) -> From:
     """``source`` for a query with semi joins: of a single relation's pseudo columns only ROWTIME."""
     tree = source.tree
-    if isinstance(tree, Joined):
+    if not isinstance(tree, BoundRelation):
         return source
     hidden = {name: type_ for name, type_ in tree.hidden.items() if name == ROWTIME}
     tree = replace(tree, hidden=hidden)
@@ -327,22 +323,7 @@ def sub_select(condition: Condition) -> nodes.Select:
     query = condition.node.query
     if not isinstance(query, nodes.Select):
         raise invalid(f"{_FORM}, not a UNION.", query)
-    others = (
-        ("WITH", query.ctes),
-        ("DISTINCT ON", query.distinct_on),
-        ("WINDOW", query.window),
-        ("GROUP BY", query.group_by),
-        ("PARTITION BY", query.partition_by),
-        ("HAVING", query.having),
-        ("QUALIFY", query.qualify),
-        ("ORDER BY", query.order_by),
-        ("EMIT", query.emit),
-        ("LIMIT", query.limit is not None),
-        ("OFFSET", query.offset is not None),
-    )
-    for clause, given in others:
-        if given:
-            raise invalid(f"{_FORM}, without {clause}.", query)
+    check_clauses(query, _REFUSED)
     return query
 
 
@@ -402,7 +383,7 @@ def _compared(
 def _is_foreign_key(key: Expression, source: From) -> bool:
     """Whether a table is joined by another expression than its key."""
     tree = source.tree
-    if tree.kind != TABLE or isinstance(tree, Joined):
+    if tree.kind != TABLE or not isinstance(tree, BoundRelation):
         return tree.kind == TABLE
     own = tree.schema.key
     return len(own) != 1 or key != ColumnRef(tree.internal(own[0].name), own[0].type)

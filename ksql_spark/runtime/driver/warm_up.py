@@ -28,6 +28,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import lower_transient
+from ksql_spark.plan.queries import Feed
 from ksql_spark.runtime.queries.checkpoint_folders import QueryCheckpoints
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.environment import Environment
@@ -167,7 +168,8 @@ class WarmUp:
             metastore.add(source)
         (statement,) = parse(text)
         assert isinstance(statement, Query)
-        bound = analyzer.bind_push(statement.query, metastore, self._config)
+        bound = analyzer.bind_read(statement.query, metastore, self._config)
+        assert isinstance(bound, Feed)
         definition = QueryDefinition(
             id=sink.rpartition("-")[-1],
             statement=text,

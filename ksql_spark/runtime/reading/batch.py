@@ -1,7 +1,8 @@
-"""Pull queries that Spark runs as one batch query (plan.queries.BatchQuery).
+"""Jobs: SELECTs without EMIT that Spark runs as one batch query (plan.queries.Job).
 
 We first ask for the end offsets of all topics, then wait until each view has reached them; streams are read
-up to them. So the rows of all sources are from one moment, or newer if a view has advanced meanwhile.
+up to them, unless there is only one. So the rows of all sources are from one moment, or newer if a view has
+advanced meanwhile.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.nodes import Limit, Node, Project, Source
-from ksql_spark.plan.queries import BatchQuery, KeyLookup
+from ksql_spark.plan.queries import Job, KeyLookup
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
@@ -112,7 +113,7 @@ class BatchResult(QueryStream):
         try:
             self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
             count, piece = 0, list[Row]()
-            for values in batch.rows(self._frame, self._schema):
+            for values in batch.results(self._frame, self._schema):
                 piece.append(Row([api_value(v, c.type) for v, c in zip(values, self._schema, strict=True)]))
                 count += 1
                 if len(piece) == _PIECE_ROWS:
@@ -141,7 +142,7 @@ class BatchResult(QueryStream):
 
 
 def run(
-    query: BatchQuery,
+    query: Job,
     views: Views,
     session: SparkSession,
     consumer: Mapping[str, str],
@@ -169,6 +170,8 @@ def run(
     # of a pattern's topics Spark finds the ends
     topics = (relation.source.topic for relation in sources if relation.source.topic_pattern is None)
     ends = views.ends(dict.fromkeys(topics))
+    # the moment of a single stream is any: Spark finds its end, of partitions that were just added, too
+    until = ends if len(sources) > 1 else {}
     views.folder.mkdir(parents=True, exist_ok=True)
     folder = tempfile.TemporaryDirectory(dir=views.folder, prefix="pull-")
     try:
@@ -184,7 +187,7 @@ def run(
         frames = (
             _past_frame(own, relation, past_rows[relation.source.name], Path(folder.name) / f"past-{number}")
             if relation.source.name in past_rows
-            else batch.stream(own, consumer, relation, ends.get(relation.source.topic), ranges)
+            else batch.stream(own, consumer, relation, until.get(relation.source.topic), ranges)
             if rows is None
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))
@@ -203,7 +206,7 @@ def run(
 
 
 def first_rows(
-    query: BatchQuery,
+    query: Job,
     tables: Mapping[str, Sequence[StoredRow]],
     session: SparkSession,
     folder: Path,
@@ -235,7 +238,7 @@ def first_rows(
             frame = batch.build(query.root, frames, setting).limit(most)
             return [
                 {c.name: api_value(v, c.type) for v, c in zip(values, columns, strict=True)}
-                for values in batch.rows(frame, columns)
+                for values in batch.results(frame, columns)
             ]
         except (PySparkException, jvm.JvmError) as error:
             log.exception("Spark rejected or failed a query over rows that are at hand")

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.analyzer.reads.past import Past
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import BadRecord
 from ksql_spark.instants import timestamp_text
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.queries import Past
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.runtime.reading.view import ForeignRecords, StoredRow, framed, split_key, stored_rows
 from ksql_spark.schema_registry import SchemaRegistry

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression, Literal
-from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.queries import KeyLookup, PullQuery
-from ksql_spark.plan.stages import Plan
-from ksql_spark.runtime.errors import job_failure
+from ksql_spark.plan.queries import KeyLookup, Lookup
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
@@ -29,18 +26,12 @@ from ksql_spark.runtime.reading.results import (
     Row,
     Rows,
     api_form,
-    api_value,
-    result_columns,
 )
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
-from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry
-from ksql_spark.spark import jvm
-from ksql_spark.spark.build import build
-from ksql_spark.spark.evaluate import STORED_KEY, evaluate, evaluate_rows
-from ksql_spark.spark.frames import Context, quoted
-from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges, read
+from ksql_spark.spark.batch import evaluate_rows
+from ksql_spark.spark.evaluate import STORED_KEY, evaluate
 from ksql_spark.types import BOOLEAN
 
 
@@ -72,7 +63,7 @@ class ScanResult(QueryStream):
 
 
 def run(
-    query: PullQuery,
+    query: Lookup,
     view: View,
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None = None,
@@ -89,9 +80,7 @@ def run(
     return PullResult(columns, rows)
 
 
-def _stored(
-    query: PullQuery, view: View, session: Callable[[], SparkSession]
-) -> Iterator[Sequence[StoredRow]]:
+def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> Iterator[Sequence[StoredRow]]:
     """Pages of the rows to which the WHERE may apply."""
     keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
     if keys is None:
@@ -103,7 +92,7 @@ def _stored(
 
 
 def evaluated(
-    query: PullQuery,
+    query: Lookup,
     expressions: Sequence[Expression],
     view: View,
     session: Callable[[], SparkSession],
@@ -166,55 +155,8 @@ def encoded_keys(
     return list(keys)
 
 
-def run_on_stream(
-    plan: Plan,
-    columns: Sequence[Column],
-    session: SparkSession,
-    consumer: Mapping[str, str],
-    limit: int | None,
-    offset: int = 0,
-    ranges: BatchRanges = WHOLE_TOPICS,
-) -> PullResult:
-    """Run a pull query on a stream: one batch over the records that are currently in its topic.
-
-    Args:
-        plan: from plan.planner.lower_transient.
-        columns: the result's columns.
-        session: any session.
-        consumer: settings of Kafka's consumers.
-        limit: the query's LIMIT; None: all rows.
-        offset: number of rows to skip.
-        ranges: what is read of the stream.
-
-    Raises:
-        KsqlError: INTERNAL where Spark cannot run it.
-    """
-    (source,) = plan.sources
-    archive = ranges.archives.get(source.topic)
-    records = read(session, consumer, source.topic, ranges.starts, archive=archive)
-    frame = build(Context(session, plan.last, records)).frame
-    serde = value_serde(plan.sink)
-    names = [quoted(c.name) for c in plan.sink.schema.value]
-    encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
-    if limit is not None:
-        encoded = encoded.limit(offset + limit)
-    rows = []
-    try:
-        for record in encoded.toLocalIterator():
-            values = serde.decode(bytes(record[0]))
-            if values is not None:
-                rows.append(Row([api_value(v, c.type) for v, c in zip(values[1:], columns, strict=True)]))
-    except jvm.JvmError as error:
-        raise job_failure(error) from error
-    del rows[:offset]
-    done = "Limit Reached" if limit is not None and len(rows) >= limit else "Query Completed"
-    result = PullResult(result_columns(columns), rows, done)
-    result.kind = "STREAM_PULL"
-    return result
-
-
 def _selected(
-    query: PullQuery,
+    query: Lookup,
     stored: Iterator[Sequence[StoredRow]],
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None,

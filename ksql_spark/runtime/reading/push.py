@@ -18,7 +18,7 @@ from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.nodes import Filter, Project, Source
-from ksql_spark.plan.queries import PushQuery
+from ksql_spark.plan.queries import Feed
 from ksql_spark.runtime.plain_expressions import is_plain
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
@@ -88,7 +88,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
     return rows
 
 
-def direct(query: PushQuery, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
+def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
     """Return the stream that a query without Spark reads, and its RowMaker; None if the query needs Spark.
 
     Such a query selects plain columns of one stream without a window, whose event time is its records' time,

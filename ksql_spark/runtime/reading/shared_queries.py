@@ -21,7 +21,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.plan import codec
-from ksql_spark.plan.queries import PushQuery
+from ksql_spark.plan.queries import Feed
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 
@@ -34,12 +34,12 @@ _OF_CLIENTS = frozenset(("auto.offset.reset", "ksql.streams.auto.offset.reset", 
 Starts = Mapping[str, Mapping[str, int]]
 
 
-def plan_text(bound: PushQuery) -> str:
+def plan_text(bound: Feed) -> str:
     """A query's plan without its LIMIT."""
     return json.dumps(codec.encode((bound.root, bound.output)), sort_keys=True)
 
 
-def sameness(bound: PushQuery, config: Config, topic_ids: Mapping[str, str]) -> str:
+def sameness(bound: Feed, config: Config, topic_ids: Mapping[str, str]) -> str:
     """A value that is equal for queries that produce the same rows if they start at the same offsets.
 
     LIMIT does not count: each client has its own.

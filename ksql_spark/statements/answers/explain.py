@@ -19,7 +19,7 @@ from ksql_spark.grammar.statements.versions import Rollback
 from ksql_spark.masking import masked
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.planner import lower, lower_transient
-from ksql_spark.plan.queries import BatchQuery, PersistentQuery, PullQuery
+from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery, Read
 from ksql_spark.plan.stages import Plan
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading.results import schema_info
@@ -59,9 +59,9 @@ def explain(statement: Explain, context: StatementContext) -> Action:
         return _evolution(statement, plan_evolution(planned, context), text, context)
     if isinstance(planned, DropSource):
         return _drop(statement, planned, text, context)
-    if isinstance(planned, Query) and planned.query.emit is None:
-        pull = analyzer.bind_pull(planned.query, context.metastore, context.config)
-        described = _pull_description(pull, text)
+    if isinstance(planned, Query):
+        read = analyzer.bind_read(planned.query, context.metastore, context.config)
+        described = _of_read(read, text, context)
     else:
         described = planned_description(_plan(planned, context), "", text)
     return Immediate(
@@ -140,29 +140,29 @@ def _plan(statement: Statement, context: StatementContext) -> Plan:
                 statement, context.metastore, context.config, context.services.registry
             )
             return _lowered(bound, context)
-        case Query():
-            push = analyzer.bind_push(statement.query, context.metastore, context.config)
-            return lower_transient(push.root, push.output, "transient", context.config)
     raise KsqlError(
         "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
         "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
     )  # fmt: skip
 
 
-def _pull_description(pull: PullQuery | BatchQuery, text: str) -> QueryDescription:
-    if isinstance(pull, BatchQuery):
-        sources = [relation.source for relation in relations(pull.root)]
-        columns = [(c.name, c.type) for c in pull.root.schema.columns]
-        root, shown, window = pull.root, plan_text.explain_batch(pull), None
-    else:
-        sources = [pull.source]
-        columns = [(i.name, i.expression.type) for i in pull.items]
-        root, shown, window = pull.selected, plan_text.explain_pull(pull), pull.source.window
+def _of_read(read: Read, text: str, context: StatementContext) -> QueryDescription:
+    match read:
+        case Feed(root, output):
+            plan = lower_transient(root, output, "transient", context.config)
+            return planned_description(plan, "", text)
+        case Lookup(source, items=items):
+            columns = [(i.name, i.expression.type) for i in items]
+            sources, window, shown = [source], source.window, [plan_text.explain_lookup(read)]
+        case Job(root):
+            columns = [(c.name, c.type) for c in root.schema.columns]
+            sources, window = [relation.source for relation in relations(root)], root.window
+            shown = [plan_text.explain_job(read), *archive_lines(root)]
     return QueryDescription(
         statement_text=masked(text),
         window_type=window.kind if window else None,
         fields=tuple(FieldInfo(name, schema_info(type_)) for name, type_ in columns),
         sources=tuple(dict.fromkeys(source.name for source in sources)),
-        execution_plan="\n".join([shown, *archive_lines(root)]),
+        execution_plan="\n".join(shown),
         query_type="PULL",
     )

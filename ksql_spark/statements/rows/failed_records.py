@@ -17,7 +17,7 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import UnionAll
 from ksql_spark.plan.operations import kept_state
-from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
@@ -59,8 +59,8 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     check_known_queries(statement, context)
     query = _replayable(statement, context)
     services, config = context.services, context.config
-    bound = analyzer.bind_pull(_selection(statement).query, context.metastore, config)
-    assert isinstance(bound, BatchQuery)
+    bound = analyzer.bind_read(_selection(statement).query, context.metastore, config)
+    assert isinstance(bound, Job)
     consumer = {
         **services.client_settings("consumer", context.properties),
         "isolation.level": "read_committed",  # what a replay that was aborted has said is not true

@@ -26,7 +26,7 @@ from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark import tracing
-from ksql_spark.spark.evaluate import evaluate_rows
+from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.spark.tracing import Found, Place
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT

@@ -38,7 +38,7 @@ from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import lower, lower_transient
-from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.plan.queries import Feed, PersistentQuery
 
 #: errors about what only a server knows
 _OF_A_SERVER = frozenset({"SCHEMA_REGISTRY_MISSING", "TOPIC_MISSING", "TOPIC_UNKNOWN"})
@@ -161,11 +161,10 @@ class Catalog:
                     store.add(bound.sink)
                     self._unknown.discard(bound.sink.name)
                 return bound
-            case Query() if statement.query.emit:
-                push = analyzer.bind_push(statement.query, store, config)
-                lower_transient(push.root, push.output, "transient", config, "query")
             case Query():
-                analyzer.bind_pull(statement.query, store, config)
+                read = analyzer.bind_read(statement.query, store, config)
+                if isinstance(read, Feed):
+                    lower_transient(read.root, read.output, "transient", config, "query")
         return None
 
     def _create(self, statement: CreateSource, config: Config) -> None:

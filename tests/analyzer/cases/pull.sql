@@ -155,8 +155,9 @@ SELECT MAP(1 := 'x') AS e FROM s;
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT MAP(1 := name)[1] AS e, TRANSFORM(MAP(1 := name), (k, v) => CAST(k AS STRING), (k, v) => v) AS m FROM s;
-    PULL MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M FROM S
-      scan
+    BATCH `E` STRING, `M` MAP<STRING, STRING>
+    Project key [] value [MAP(1:=NAME)[1] AS E, TRANSFORM(MAP(1:=NAME), (K, V) => CAST(K AS STRING), (K, V) => V) AS M]
+      Source S
 
 SELECT ARRAY[MAP(1 := 'x')] AS e FROM s ORDER BY name;
     FORMAT_SCHEMA: Value format does not support schema.
@@ -356,3 +357,23 @@ SELECT a.other FROM aliases a LEFT JOIN counts c ON a.name = c.name AND a.other 
         BatchJoin LEFT on ((A_NAME = C_NAME) AND (A_OTHER = A_NAME))
           Source ALIASES A prefixed
           Source COUNTS C prefixed
+
+WITH unused AS (SELECT id FROM pairs) SELECT n FROM counts WHERE name = 'x' LIMIT 1;
+    PULL N AS N FROM COUNTS
+      lookup 'x'
+      where (NAME = 'x')
+      limit 1
+
+SELECT name, COUNT(*) FROM counts GROUP BY name HAVING n > 1;
+    NOT_GROUPED: Non-aggregate HAVING expression not part of GROUP BY: N
+    Either add the column(s) to the GROUP BY or remove them from the HAVING.
+    line 1:56
+      SELECT name, COUNT(*) FROM counts GROUP BY name HAVING n > 1
+                                                             ^^^^^
+
+SELECT name FROM counts GROUP BY name ORDER BY n;
+    NOT_GROUPED: Non-aggregate ORDER BY expression not part of GROUP BY: N
+    Either add the column(s) to the GROUP BY or remove them from the ORDER BY.
+    line 1:48
+      SELECT name FROM counts GROUP BY name ORDER BY n
+                                                     ^

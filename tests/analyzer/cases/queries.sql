@@ -124,10 +124,11 @@ SELECT DISTINCT n FROM counts ORDER BY n DESC LIMIT 3 OFFSET 1;
             Source COUNTS
 
 SELECT name FROM s WHERE amount > 1 LIMIT 3;
-    PULL NAME AS NAME FROM S
-      scan
-      where (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
-      limit 3
+    BATCH `NAME` STRING
+    Limit 3 from 0
+      Project key [] value [NAME AS NAME]
+        Filter (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(1 AS DECIMAL(12, 2)))
+          Source S
 
 SELECT * FROM plain;
     INVALID_STATEMENT: The `PLAIN` table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PLAIN AS SELECT * FROM PLAIN'. Add EMIT CHANGES if you intended to issue a push query.
@@ -491,3 +492,9 @@ CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id
     line 1:22
       CREATE TABLE o WITH (FORMAT = 'AVRO') AS SELECT id, v FROM plain UNION SELECT id, v FROM plain
                            ^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT * FROM (SELECT * FROM s LIMIT 0);
+    INVALID_STATEMENT: LIMIT is not allowed in a sub-query. Move LIMIT to the end.
+    line 1:35
+      CREATE STREAM o AS SELECT * FROM (SELECT * FROM s LIMIT 0)
+                                        ^^^^^^^^^^^^^^^^^^^^^^^

@@ -340,7 +340,7 @@ def test_explain_of_pull_queries(world: World) -> None:
     for text, plan in (
         ("SELECT * FROM c WHERE k = 'x'", "Look-up in table C | Keys: 'x' | Topic: C | Where: (K = 'x')"),
         ("SELECT n FROM c LIMIT 3", "Scan of table C | Topic: C | Select: N | Limit: 3"),
-        ("SELECT * FROM s", "Scan of stream S, from its first record to its last one now | Topic: s"),
+        ("SELECT * FROM s", "Logical plan\n  Project | Values: K, V, W\n    Source | STREAM S"),
     ):
         described = world.one(f"EXPLAIN {text};")["queryDescription"]
         assert described["queryType"] == "PULL" and described["executionPlan"].startswith(plan)

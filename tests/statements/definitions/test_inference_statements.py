@@ -11,6 +11,8 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap import schema_registry
+from ksql_spark.engine.query_service import QueryService
+from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.statements.definitions import sources
@@ -103,6 +105,10 @@ def test_formats_with_schemas_need_a_registry(make_world: Callable[..., World]) 
     world.run("CREATE STREAM a (v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='AVRO');")
     assert world.refused("CREATE STREAM o AS SELECT * FROM a;").condition == "SCHEMA_REGISTRY_MISSING"
     assert world.refused("INSERT INTO a (v) VALUES (1);").condition == "SCHEMA_REGISTRY_MISSING"
+    for text in ("SELECT * FROM a;", "SELECT * FROM a ORDER BY v;"):
+        with pytest.raises(KsqlError) as caught:
+            QueryService(world.services).query(Request(text))
+        assert caught.value.condition == "SCHEMA_REGISTRY_MISSING"
 
 
 def test_a_restart_does_not_ask_again(

@@ -303,7 +303,7 @@ def test_a_pull_query_during_which_spark_ends(world: World, monkeypatch: pytest.
     def ends(*arguments: Any) -> NoReturn:
         raise Py4JNetworkError("Answer from Java side is empty")
 
-    monkeypatch.setattr(QueryService, "_pull", ends)
+    monkeypatch.setattr(type(world.services.spark), "session", ends)
     with pytest.raises(KsqlError) as caught:
         QueryService(world.services).query(Request("SELECT * FROM s;"))
     assert caught.value.condition == "SPARK_RESTARTING"

@@ -43,7 +43,7 @@ def direct(make_world: Callable[..., World]) -> Direct:
     def found(text: str) -> Any:
         statement = grammar.parse_one(text)
         query = statement.query  # type: ignore[attr-defined]
-        bound = analyzer.bind_push(query, world.services.published, world.services.config)
+        bound = analyzer.bind_read(query, world.services.published, world.services.config)
         return push.direct(bound, on_unreadable)
 
     return found

@@ -23,7 +23,7 @@ from ksql_spark.engine import query_service
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.plan.queries import PullQuery
+from ksql_spark.plan.queries import Lookup
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.runtime.reading.views import Views
@@ -223,8 +223,8 @@ def test_a_range_reads_no_other_keys(
     service: QueryService, services: Services, where: str, keys: list[Any]
 ) -> None:
     statement = grammar.parse_one(f"SELECT * FROM {where};")
-    plan = analyzer.bind_pull(statement.query, services.published, services.config)  # type: ignore[attr-defined]
-    assert isinstance(plan, PullQuery)
+    plan = analyzer.bind_read(statement.query, services.published, services.config)  # type: ignore[attr-defined]
+    assert isinstance(plan, Lookup)
     ranges = key_ranges(plan.source, plan.predicate)
     view = services.views.current(plan.source, SOON_S)
     read = [row.key for page in view.pages(ranges) for row in page]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.reads.past import Past, with_sources
+from ksql_spark.analyzer.reads.past import with_sources
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.plan.queries import BatchQuery
+from ksql_spark.plan.queries import Job
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading import past
 from tests.statements.world import World
@@ -50,15 +50,17 @@ def having(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def bound(world: World, text: str) -> tuple[BatchQuery, dict[str, Past]]:
+def bound(world: World, text: str) -> Job:
     statement = grammar.parse_one(text)
     assert isinstance(statement, Query)
-    return analyzer.bind_past(statement.query, world.services.metastore, world.services.config)
+    job = analyzer.bind_read(statement.query, world.services.metastore, world.services.config)
+    assert isinstance(job, Job)
+    return job
 
 
 def read(world: World, text: str) -> list[list[tuple[bytes, bytes]]]:
-    _, found = bound(world, text)
-    (rows,) = (past.read(each, world.admin, None) for each in found.values())  # type: ignore[arg-type]
+    found = bound(world, text).past.values()
+    (rows,) = (past.read(each, world.admin, None) for each in found)  # type: ignore[arg-type]
     return [[(row.key, row.value) for row in some] for some in (rows.rows, rows.deletions)]
 
 
@@ -102,8 +104,9 @@ def test_the_changes_between_two_moments(having: World) -> None:
 
 def test_the_past_beside_the_present(having: World) -> None:
     text = "SELECT o.n, x.n FROM x AS OF TIMESTAMP '2026-11-26T10:00' o JOIN x ON o.k = x.k;"
-    query, found = bound(having, text)
-    names = [relation.source.name for relation in relations(query.root)]
+    job = bound(having, text)
+    found = job.past
+    names = [relation.source.name for relation in relations(job.root)]
     assert [name in found for name in names] == [True, False] and names[1] == "X"
     (only,) = found.values()
     assert (only.table.name, only.first_ms, only.last_ms) == ("X", None, 1795687200000)
@@ -159,8 +162,9 @@ def test_a_table_that_has_moved_has_a_past_from_then_on(having: World) -> None:
     def read_at(text: str) -> object:
         statement = grammar.parse_one(text)
         assert isinstance(statement, Query)
-        _, found = analyzer.bind_past(statement.query, known, having.services.config)
-        return [past.read(each, having.admin, None).rows for each in found.values()]  # type: ignore[arg-type]
+        job = analyzer.bind_read(statement.query, known, having.services.config)
+        assert isinstance(job, Job)
+        return [past.read(each, having.admin, None).rows for each in job.past.values()]  # type: ignore[arg-type]
 
     assert read_at(f"SELECT * FROM x AS OF TIMESTAMP {NOW_MS};")
     assert read_at(f"SELECT * FROM CHANGES(x) BETWEEN {NOW_MS - 25_000} AND {NOW_MS};")

@@ -10,7 +10,7 @@ from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.reads.plan_cache import PlanCache
 from ksql_spark.config import Config
 from ksql_spark.grammar.literals import put_in, take_out
-from ksql_spark.plan.queries import PullQuery
+from ksql_spark.plan.queries import Lookup
 from tests.statements.world import World
 
 CATALOG = object()
@@ -34,19 +34,19 @@ def bind(make_world: Callable[..., World]) -> Bind:
 
     def bind(text: str) -> object:
         statement = grammar.parse_one(text)
-        return analyzer.bind_pull(statement.query, world.services.published, config)  # type: ignore[attr-defined]
+        return analyzer.bind_read(statement.query, world.services.published, config)  # type: ignore[attr-defined]
 
     return bind
 
 
 def note(cache: PlanCache, bind: Bind, text: str) -> None:
     plan = bind(text)
-    assert isinstance(plan, PullQuery)
+    assert isinstance(plan, Lookup)
     assert cache.find(CATALOG, (), text) is None
     cache.note(CATALOG, (), text, plan, bind)
 
 
-def plan(cache: PlanCache, text: str) -> PullQuery | None:
+def plan(cache: PlanCache, text: str) -> Lookup | None:
     found = cache.find(CATALOG, (), text)
     return None if found is None else found.plan
 

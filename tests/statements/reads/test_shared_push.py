@@ -383,7 +383,7 @@ def test_tokens_say_which_records_were_read(serving: Serving) -> None:
 )
 def test_rows_of_single_records_of_one_stream_have_places(world: World, text: str, kept: bool) -> None:
     statement = cast(SimpleNamespace, grammar.parse_one(text))
-    bound = analyzer.bind_push(statement.query, world.services.published, world.services.config)
+    bound = analyzer.bind_read(statement.query, world.services.published, world.services.config)
     assert keeps_places(bound.root) == kept
 
 
