@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from ksql_spark.config import share_of
@@ -57,8 +58,7 @@ class SharedThreads:
         except BaseException:
             self._forget(client)
             raise
-        context = copy_context()
-        job = self.pool.submit(lambda: context.run(task, *arguments, **more))
+        job = self.pool.submit(copy_context().run, partial(task, *arguments, **more))
         job.add_done_callback(ended)  # a client that has left has its thread until then
         return await asyncio.wrap_future(job)
 
