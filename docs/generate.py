@@ -60,7 +60,7 @@ from ksql_spark.types import (
     Struct,
     quote_identifier,
 )
-from ksql_spark.security.authorization import role_for_statement
+from ksql_spark.authorization import role_for_statement
 from ksql_spark.server.app import MODULES
 from ksql_spark.server.routes import websocket
 from ksql_spark.shell.commands import COMMANDS
