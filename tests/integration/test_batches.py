@@ -13,6 +13,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.shell.main import main
 from tests.integration.archives import STREAM, remove
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -103,11 +104,13 @@ def test_an_archive_whose_topic_is_empty(
         f"CREATE TABLE batch_trip_sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS"
         " SELECT k, COUNT(*) AS c FROM batch_trips GROUP BY k;"
     )
-    told: Any
-    while True:
+
+    def archived() -> int:
+        told: Any
         (told,) = engine.execute(Request("DESCRIBE SINK batch_kept;"))
-        if sum(place.offset for place in told.positions) == COUNT:
-            break
+        return sum(place.offset for place in told.positions)
+
+    until(lambda: archived() == COUNT)
     execute("DROP SINK batch_kept;")
     ends = {p: end for (_, p), end in kafka_admin.end_offsets(topic).items()}
     remove(kafka_admin.servers, topic, ends)
