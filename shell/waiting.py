@@ -6,8 +6,9 @@ checkpoint.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,42 +18,76 @@ from ksql_spark.shell.statements import quoted_name
 
 #: how often to ask
 LOOK_S = 0.5
+#: a row of SHOW QUERIES
+_Query = Mapping[str, Any]
 
 
-def wait_for_queries(client: Client, console: Console, but: Collection[str] = ()) -> None:
+def wait_for_queries(
+    client: Client,
+    console: Console,
+    but: Collection[str] = (),
+    look_s: float | None = None,
+    timeout_s: float = math.inf,
+) -> None:
     """Wait until each running query has read all records that its topics have now, upstream queries first.
 
-    What a query has written counts as the input of those after it. Paused queries are left out, and those
-    with the ids ``but``.
+    What a query has written counts as the input of those after it, and what one of its sub-topologies has
+    written as that of the next one. Paused queries are left out, and those with the ids ``but``.
+
+    Args:
+        look_s: how often to ask; None: LOOK_S.
+        timeout_s: how long this may take.
 
     Raises:
-        ClientError: a query has failed.
+        ClientError: a query has failed, or this takes too long.
     """
-    persistent = [query for query in _queries(client) if query.get("id") not in but]
+    deadline = time.monotonic() + timeout_s
     try:
-        for sink in dict.fromkeys(sink for query in persistent for sink in query["sinks"]):
-            ends: dict[tuple[Any, ...], int] | None = None
-            #: when the first look was, and what was left then
-            first: tuple[float, int] | None = None
-            while True:
-                places = dict(_places(client, sink))
-                if ends is None:
-                    ends = {place: end for place, (_, end) in places.items()}
-                remaining = sum(
-                    max(end - places[place][0], 0) for place, end in ends.items() if place in places
-                )
-                if not remaining:
-                    break
-                now = time.monotonic()
-                first = first or (now, remaining)
-                done, took_s = first[1] - remaining, now - first[0]
-                rest = (
-                    f", {done / took_s:,.0f}/s, {remaining / done * took_s:,.0f} s" if done and took_s else ""
-                )
-                console.status(f"waiting for {sink}: {remaining:,} records left{rest}")
-                time.sleep(LOOK_S)
+        for query in _upstream_first(client, [q for q in _queries(client) if q["id"] not in but]):
+            done: set[str] = set()
+            while rest := [topic for topic in _places(client, query) if topic not in done]:
+                _wait_for_topic(client, console, query, rest[0], look_s or LOOK_S, deadline)
+                done.add(rest[0])
     finally:
         console.clear_status()
+
+
+def _upstream_first(client: Client, queries: Iterable[_Query]) -> Iterator[_Query]:
+    """Yield queries, each after all others that write a topic that it reads; in a cycle, as they come."""
+    rest = [(query, _places(client, query).keys()) for query in queries]
+    while rest:
+        written = [(query, topic) for query, _ in rest for topic in query["sinkKafkaTopics"]]
+        first = next(
+            (at for at, (query, read) in enumerate(rest)
+             if not any(topic in read for other, topic in written if other is not query)),
+            0,
+        )  # fmt: skip
+        yield rest.pop(first)[0]
+
+
+def _wait_for_topic(
+    client: Client, console: Console, query: _Query, topic: str, look_s: float, deadline: float
+) -> None:
+    """Wait until a query has read what a topic has now."""
+    (sink,) = query["sinks"]
+    ends = {partition: end for partition, (_, end) in _places(client, query).get(topic, {}).items()}
+    #: when the first look was, and what was left then
+    first: tuple[float, int] | None = None
+    while True:
+        places = _places(client, query).get(topic, {})
+        remaining = sum(
+            max(end - places[partition][0], 0) for partition, end in ends.items() if partition in places
+        )
+        if not remaining:
+            return
+        now = time.monotonic()
+        if now > deadline:
+            raise ClientError(f"The query that writes {sink} did not read its topics to the end in time.")
+        first = first or (now, remaining)
+        done, took_s = first[1] - remaining, now - first[0]
+        rest = f", {done / took_s:,.0f}/s, {remaining / done * took_s:,.0f} s" if done and took_s else ""
+        console.status(f"waiting for {sink}: {remaining:,} records left{rest}")
+        time.sleep(look_s)
 
 
 @dataclass(frozen=True)
@@ -102,7 +137,7 @@ def finish_batch(client: Client, console: Console, before: Running) -> None:
         client.run(f"TERMINATE {quoted_name(name)};")
 
 
-def _queries(client: Client) -> list[dict[str, Any]]:
+def _queries(client: Client) -> list[_Query]:
     (answer,) = client.run("SHOW QUERIES;")
     return [query for query in answer["queries"] if query["queryType"] == "PERSISTENT"]
 
@@ -133,22 +168,26 @@ def _wait_for_sink(client: Client, console: Console, name: str) -> None:
         time.sleep(LOOK_S)
 
 
-def _places(client: Client, sink: str) -> Iterator[tuple[tuple[Any, ...], tuple[int, int]]]:
-    """Yield for each partition how far the queries that write ``sink`` have read it, and its end.
+def _places(client: Client, query: _Query) -> dict[str, dict[int, tuple[int, int]]]:
+    """Return topic -> partition -> how far a query has read it, and its end; upstream topics first.
 
     Raises:
-        ClientError: one has failed.
+        ClientError: it has failed.
     """
+    (sink,) = query["sinks"]
     (answer,) = client.run(f"DESCRIBE {quoted_name(sink)} EXTENDED;")
     description: Mapping[str, Any] = answer["sourceDescription"]
-    states = {query["id"]: query["state"] for query in description["writeQueries"]}
-    failed = next((name for name, state in states.items() if state == "ERROR"), None)
-    if failed is not None:
-        raise ClientError(f"The query {failed} has failed. EXPLAIN {failed}; says why.")
-    for group in description["queryOffsetSummaries"]:
-        if states.get(group["groupId"]) in (None, "PAUSED"):  # None: it reads the sink
-            continue
-        for topic in group["topicSummaries"]:
-            for place in topic["offsets"]:
-                key = (group["groupId"], topic["kafkaTopic"], place["partition"])
-                yield key, (place["consumerOffset"], place["logEndOffset"])
+    name = query["id"]
+    state = next((writer["state"] for writer in description["writeQueries"] if writer["id"] == name), None)
+    if state == "ERROR":
+        raise ClientError(f"The query {name} has failed. EXPLAIN {name}; says why.")
+    if state in (None, "PAUSED"):
+        return {}
+    return {
+        topic["kafkaTopic"]: {
+            place["partition"]: (place["consumerOffset"], place["logEndOffset"]) for place in topic["offsets"]
+        }
+        for group in description["queryOffsetSummaries"]
+        if group["groupId"] == name
+        for topic in group["topicSummaries"]
+    }

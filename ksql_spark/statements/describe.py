@@ -160,7 +160,7 @@ def _offset_summaries(
     source: DataSource, queries: Sequence[ManagedQuery], services: Services
 ) -> tuple[tuple[QueryOffsetSummary, ...], list[str]]:
     """Committed offsets of the queries that read a source (in its topic) or write it (in all topics that they
-    read).
+    read, internal ones after those that they come from).
 
     Also one line for each query whose checkpoint is damaged.
 
@@ -169,9 +169,10 @@ def _offset_summaries(
     summaries: list[QueryOffsetSummary] = []
     unreadable: list[str] = []
     for query in queries:
-        read = dict.fromkeys(s.topic for s in query.plan.sources)
+        read = [*(s.topic for s in query.plan.sources), *(stage.sink.topic for stage in query.plan.inner)]
         if query.plan.sink.name != source.name:
-            read = {topic: None for topic in read if topic == source.topic}
+            read = [topic for topic in read if topic == source.topic]
+        archived = {s.topic for s in query.plan.sources if s.archive is not None}
         there = list(services.admin.identities(read))
         if not there:
             continue
@@ -182,7 +183,8 @@ def _offset_summaries(
             continue
         topics = tuple(
             QueryTopicOffsetSummary(
-                kafka_topic=topic, offsets=_offsets(topic, position.get(topic, {}), services)
+                kafka_topic=topic,
+                offsets=_offsets(topic, position.get(topic, {}), services, topic in archived),
             )
             for topic in there
         )
@@ -191,7 +193,7 @@ def _offset_summaries(
 
 
 def _offsets(
-    topic: str, position: Mapping[str, int], services: Services
+    topic: str, position: Mapping[str, int], services: Services, is_archived: bool
 ) -> tuple[ConsumerPartitionOffsets, ...]:
     first = services.admin.beginning_offsets(topic)
     last = services.admin.end_offsets(topic)
@@ -200,8 +202,11 @@ def _offsets(
             partition=partition,
             log_start_offset=first[name, partition],
             log_end_offset=end,
-            # retention may have removed records beyond the committed offset
-            consumer_offset=max(position.get(str(partition), 0), first[name, partition]),
+            # retention may have removed records beyond the committed offset; only an archive still has them
+            consumer_offset=max(
+                position.get(str(partition), first[name, partition]),
+                0 if is_archived else first[name, partition],
+            ),
         )
         for (name, partition), end in sorted(last.items())
     )

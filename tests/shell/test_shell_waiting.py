@@ -15,6 +15,11 @@ from ksql_spark.shell.main import main
 from ksql_spark.shell.output.console import Console
 
 
+def query(name: str, writes: list[str], kind: str = "PERSISTENT") -> dict[str, Any]:
+    """A row of SHOW QUERIES; a query has the name of its sink."""
+    return {"id": name, "sinks": [name], "sinkKafkaTopics": writes, "queryType": kind}
+
+
 class Batch:
     """A server of a script that has made a stream of a lake, a query and a sink."""
 
@@ -32,7 +37,7 @@ class Batch:
                 return [{"streams": [{"name": n} for n in names]}, {"tables": []}, {"sinks": sinks}]
             case ["SHOW", "QUERIES;"]:
                 ids = ["Q_OLD", "Q_NEW"] if has else ["Q_OLD"]
-                return [{"queries": [{"id": i, "sinks": [i], "queryType": "PERSISTENT"} for i in ids]}]
+                return [{"queries": [query(i, []) for i in ids]}]
             case ["DESCRIBE", "SINK"]:
                 self.looks["sink"] += 1
                 sink = {"state": "RUNNING", "reason": None, **self.answers.get("sink", {})}
@@ -61,7 +66,7 @@ def test_a_batch_ends_what_it_has_begun(monkeypatch: pytest.MonkeyPatch) -> None
     server = Batch()
     finish(server, monkeypatch)
     assert server.looks == {"lake": 2, "sink": 4}  # the sink's end is that of the first look that has one
-    assert server.ran == ["waited for `Q_NEW`", "DROP SINK `NEW`;", "TERMINATE `Q_NEW`;"]
+    assert list(dict.fromkeys(server.ran)) == ["waited for `Q_NEW`", "DROP SINK `NEW`;", "TERMINATE `Q_NEW`;"]
 
 
 def test_a_batch_that_fails_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,55 +80,107 @@ def test_a_batch_that_fails_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         assert not [text for text in server.ran if "waited" not in text]
 
 
-class Server:
-    """Two queries, one after the other, which read a record between two looks at them."""
+#: query -> the topics that it reads, internal ones last, and the one that it writes
+QUERIES = {"A": (["in"], "a"), "B": (["a"], "b")}
 
-    def __init__(self, **states: str) -> None:
-        self.states = {"A": "RUNNING", "B": "RUNNING"} | states
-        self.read, self.end = {"A": 0, "B": 0}, {"A": 3, "B": 0}
+
+class Server:
+    """Queries that read a record between two looks at them, and write one to what follows them."""
+
+    def __init__(
+        self, queries: dict[str, tuple[list[str], str]] = QUERIES, goes_on: bool = False, **states: str
+    ) -> None:
+        self.queries, self.goes_on = queries, goes_on
+        self.states = dict.fromkeys(queries, "RUNNING") | states
+        self.end = {"in": 3}
+        self.read = {(name, topic): 0 for name, (topics, _) in queries.items() for topic in topics}
         self.asked: list[str] = []
 
     def run(self, text: str) -> list[dict[str, Any]]:
         if text == "SHOW QUERIES;":
-            queries = [{"sinks": [name], "queryType": "PERSISTENT"} for name in self.read]
-            return [{"queries": [*queries, {"sinks": [], "queryType": "PUSH"}]}]
+            rows = [query(name, [writes]) for name, (_, writes) in self.queries.items()]
+            return [{"queries": [*rows, query("push", [], "PUSH")]}]
         sink = text.split("`")[1]
         self.asked.append(sink)
-        groups = [self._group(name) for name in self.read]
-        if self.read[sink] < self.end[sink]:
-            self.read[sink] += 1
-            self.end["A"] += 1  # input goes on
-            self.end["B"] += sink == "A"
-        queries = [{"id": f"Q_{sink}", "state": self.states[sink]}]
-        return [{"sourceDescription": {"writeQueries": queries, "queryOffsetSummaries": groups}}]
+        groups = [self._group(name) for name in self.queries]
+        if self.states[sink] == "RUNNING":
+            self._work(sink)
+        writers = [{"id": sink, "state": self.states[sink]}]
+        return [{"sourceDescription": {"writeQueries": writers, "queryOffsetSummaries": groups}}]
+
+    def _work(self, name: str) -> None:
+        topics, sink = self.queries[name]
+        for topic, writes in zip(topics, [*topics[1:], sink], strict=True):
+            if self.read[name, topic] < self.end.get(topic, 0):
+                self.read[name, topic] += 1
+                self.end[writes] = self.end.get(writes, 0) + 1
+        self.end["in"] += self.goes_on
 
     def _group(self, name: str) -> dict[str, Any]:
-        place = {"partition": 0, "consumerOffset": self.read[name], "logEndOffset": self.end[name]}
-        return {"groupId": f"Q_{name}", "topicSummaries": [{"kafkaTopic": name, "offsets": [place]}]}
+        topics = [
+            {"kafkaTopic": topic, "offsets": [self._place(name, topic)]} for topic in self.queries[name][0]
+        ]
+        return {"groupId": name, "topicSummaries": topics}
+
+    def _place(self, name: str, topic: str) -> dict[str, Any]:
+        return {
+            "partition": 0,
+            "consumerOffset": self.read[name, topic],
+            "logEndOffset": self.end.get(topic, 0),
+        }
+
+    def left(self) -> int:
+        return sum(self.end.get(topic, 0) - at for (_, topic), at in self.read.items())
 
 
-def wait(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LOOK_S", 0.0)
-    waiting.wait_for_queries(cast(Client, server), Console(io.StringIO(), tty=False))
+def wait(server: Server, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+    monkeypatch.setattr(waiting, "LOOK_S", 0.0001)
+    waiting.wait_for_queries(cast(Client, server), Console(io.StringIO(), tty=False), **options)
 
 
-def test_waits_for_what_is_there_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server()
+@pytest.mark.parametrize(
+    "queries",
+    [
+        QUERIES,
+        dict(reversed(QUERIES.items())),
+        {"A": (["in", "internal", "internal2"], "a")},
+        # X has a second writer, which follows a query that comes after the readers of X
+        {"X": (["in"], "x"), "Y": (["x"], "y"), "Z": (["in", "internal"], "z"), "X2": (["z"], "x")},
+        {"A": (["in", "b"], "a"), "B": (["in"], "b")},
+    ],
+)
+def test_waits_for_all_that_is_there(
+    queries: dict[str, tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(queries)
     wait(server, monkeypatch)
-    # A has read the 3 records of the start, and one more; what it has written by then is B's input
-    assert server.asked == [*"AAAA", *"BBBBB"]
-    assert server.read["A"] < server.end["A"] and server.read["B"] == server.end["B"]
+    assert server.left() == 0
+
+
+def test_does_not_wait_for_what_comes_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server(goes_on=True)
+    wait(server, monkeypatch)
+    assert 3 <= server.read["A", "in"] < server.end["in"] and server.read["B", "a"] >= 3
+
+
+def test_queries_that_feed_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server({"A": (["in"], "a"), "B": (["a"], "b"), "C": (["b"], "a")})
+    server.end["b"] = 1
+    wait(server, monkeypatch)
+    assert server.read["A", "in"] == 3
 
 
 def test_does_not_wait_for_a_paused_query(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(A="PAUSED")
     wait(server, monkeypatch)
-    assert server.asked[0] == "A" and server.asked.count("A") == 1
+    assert server.read["A", "in"] == 0
 
 
-def test_a_query_that_fails_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ClientError, match="The query Q_B has failed"):
+def test_a_query_that_fails_or_is_slow_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ClientError, match="The query B has failed"):
         wait(Server(B="ERROR"), monkeypatch)
+    with pytest.raises(ClientError, match="The query that writes A did not read its topics"):
+        wait(Server(goes_on=True), monkeypatch, timeout_s=-1.0)
 
 
 def test_scripts_wait_after_their_last_statement(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import read_script
 from ksql_spark.shell.session import Failure, Session
 from ksql_spark.shell.statements import Kind, quoted_name, quoted_text
+from ksql_spark.shell.waiting import wait_for_queries
 from ksql_spark.tools.testing.assertions import SCRATCH, AssertionFailed, Assertions
 from ksql_spark.tools.testing.files import SqlTest
 from ksql_spark.tools.testing.rows import ROWTIME
@@ -239,30 +240,8 @@ class _Run:
         Raises:
             ClientError: a query has failed, or is too slow.
         """
-        deadline = time.monotonic() + self._timeout_s
-        (answer,) = self._client.run("SHOW QUERIES;")
-        for sink in dict.fromkeys(sink for query in answer["queries"] for sink in query["sinks"]):
-            while not self._has_read(sink):
-                if time.monotonic() > deadline:
-                    raise ClientError(
-                        f"The query that writes {sink} did not read its topics to the end within "
-                        f"{self._timeout_s:g} s."
-                    )
-                time.sleep(_LOOK_S)
-
-    def _has_read(self, sink: str) -> bool:
-        (answer,) = self._client.run(f"DESCRIBE {quoted_name(sink)} EXTENDED;")
-        description: Mapping[str, Any] = answer["sourceDescription"]
-        failed = [q["id"] for q in description["writeQueries"] if q["state"] == "ERROR"]
-        if failed:
-            raise ClientError(f"The query {failed[0]} has failed.")
-        groups = description["queryOffsetSummaries"]
-        return all(
-            place["consumerOffset"] >= place["logEndOffset"]
-            for group in groups
-            for topic in group["topicSummaries"]
-            for place in topic["offsets"]
-        )
+        console = Console(io.StringIO(), tty=False)
+        wait_for_queries(self._client, console, look_s=_LOOK_S, timeout_s=self._timeout_s)
 
 
 def _time(statement: InsertValues) -> int | None:
