@@ -47,6 +47,8 @@ def main(argv: Sequence[str]) -> int:
             before = Running.of(client) if options.batch else None
             if options.batch:
                 context.session.properties.setdefault("auto.offset.reset", "earliest")
+                # the queries end before the interval does
+                context.session.properties["ksql.emit.every.enabled"] = False
             if options.as_of is not None:
                 context.session.properties["ksql.query.as.of.ms"] = options.as_of
             for name, text in scripts:

@@ -9,8 +9,11 @@ from ksql_spark.grammar import nodes
 from ksql_spark.plan.nodes import Aggregate, Filter, Node, Project
 
 
-def at_intervals(root: Project, query: nodes.QueryNode) -> Project:
+def at_intervals(root: Project, query: nodes.QueryNode, are_held: bool = True) -> Project:
     """``root``, the plan of ``query``, with its EVERY in the aggregation.
+
+    Args:
+        are_held: whether rows wait for the end of an interval (ksql.emit.every.enabled).
 
     Raises:
         KsqlError: INVALID_STATEMENT where there is none, and for an interval of zero.
@@ -26,7 +29,7 @@ def at_intervals(root: Project, query: nodes.QueryNode) -> Project:
             "EVERY is for queries that aggregate.", query.every,
             hint="Other queries emit each row when it comes: remove EVERY.",
         )  # fmt: skip
-    return replace(root, child=below)
+    return replace(root, child=below) if are_held else root
 
 
 def _aggregating(node: Node, every_ms: int) -> Node | None:

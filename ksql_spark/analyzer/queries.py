@@ -14,6 +14,7 @@ from ksql_spark.analyzer.projections import project
 from ksql_spark.analyzer.relations import Context
 from ksql_spark.analyzer.scope import BoundRelation
 from ksql_spark.analyzer.selects import BoundSelect, Target, bind_select
+from ksql_spark.analyzer.settings import flag
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.signatures import common_type
 from ksql_spark.grammar import nodes
@@ -110,7 +111,8 @@ def bind_any(
             target = Target.PERSISTENT if sink is not None else Target.NESTED
             bound = bind_select(query, context, target, query.emit or emit)
             projected = project(bound, query, sink, needs_key=True, needs_value=needs_value)
-            return Planned(at_intervals(projected.root, query), bound)
+            are_held = flag(context.config, "ksql.emit.every.enabled")
+            return Planned(at_intervals(projected.root, query, are_held), bound)
         case nodes.SetOperation():
             return _set_operation(query, context, sink, query.emit or emit)
     raise invalid("This is not a query.", query)
