@@ -121,8 +121,16 @@ def check_evolution(
         )
 
 
-def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = None) -> None:
+def check_written_rows(
+    old: DataSource, new: DataSource, node: Placed | None = None, *, is_past: bool = False
+) -> None:
     """Refuse columns that rows which are already in the topic, and stay there, could not be read with.
+
+    Args:
+        old: the stream or table as it is.
+        new: as it shall be.
+        node: the statement, for its place.
+        is_past: whether all rows are written again, and the old ones stay for AS OF and CHANGES.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -148,11 +156,12 @@ def check_written_rows(old: DataSource, new: DataSource, node: Placed | None = N
         hint = "Keep the columns and their order."
     else:
         return
-    if old.kind == TABLE:
+    if old.kind == TABLE and not is_past:
         hint += " Or use EVOLVE = 'backfill', which writes all rows again."
     else:
-        hint += f" Or CREATE a stream beside {old.name}, with a topic of its own."
-    raise invalid(f"{old.name} cannot evolve so: rows that stay in its topic have {reason}", node, hint=hint)
+        hint += f" Or CREATE a {old.kind.lower()} beside {old.name}, with a topic of its own."
+    rows = "rows of its past (HISTORY)" if is_past else "rows that stay in its topic"
+    raise invalid(f"{old.name} cannot evolve so: {rows} have {reason}", node, hint=hint)
 
 
 def _bounds(window: Windowing | None) -> str:

@@ -46,6 +46,7 @@ from ksql_spark.statements.context import (
 )
 from ksql_spark.statements.query_start import QueryStart
 from ksql_spark.statements.termination import Termination
+from ksql_spark.statements.topics import keeps_past
 from ksql_spark.types import BIGINT
 
 #: states of an evolution
@@ -128,9 +129,11 @@ def bind_evolution(
             versions = _by_name({OLD: table, NEW: bound.sink}, table)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
     may_move = is_in_place and bound.sink.kind == TABLE
-    check_evolution(bound, context, is_beside=not (at_once or is_in_place), may_move=may_move)
-    if at_once or is_in_place:
-        analyzer.check_written_rows(context.metastore.require(name), bound.sink, statement)
+    stays = at_once or is_in_place
+    check_evolution(bound, context, is_beside=not stays, may_move=may_move)
+    old = context.metastore.require(name)
+    if stays or keeps_past(old, context.services.admin):
+        analyzer.check_written_rows(old, bound.sink, statement, is_past=not stays)
     if is_in_place:
         return _in_place(bound, statement, context)
     if at_once:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.admin import Topic
+from ksql_spark.kafka.admin import KafkaAdmin, Topic
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.operations import grouped
 from ksql_spark.plan.stages import Plan
@@ -30,6 +30,15 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     if retention is not None:
         config["retention.ms"] = str(retention)
     return config
+
+
+def keeps_past(table: DataSource, admin: KafkaAdmin) -> bool:
+    """Whether AS OF and CHANGES can read what a table's topic had before (ADR 58).
+
+    Raises:
+        KsqlError: as KafkaAdmin.
+    """
+    return int(admin.config(table.topic).get(_HISTORY, 0)) > 0
 
 
 def check_topic(source: DataSource, topic: Topic, context: StatementContext) -> None:

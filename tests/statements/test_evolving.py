@@ -356,6 +356,34 @@ def test_what_is_refused(world: World, topics: Topics, before: str, statement: s
     assert world.ids() == ids
 
 
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ("COUNT(*) AS n, MAX(v) AS m", None),
+        ("MAX(v) AS more, COUNT(*) AS n", None),
+        ("MAX(v) AS n", "N as BIGINT, which cannot be read as INTEGER"),
+        ("LATEST_BY_OFFSET(w) AS n", None),
+    ],
+)
+def test_rows_of_the_past_stay_readable(
+    world: World, topics: Topics, columns: str, reason: str | None
+) -> None:
+    world.run(OLD.replace("AS SELECT", "WITH (HISTORY = '1 DAY') AS SELECT"))
+    statement = NEW.replace("COUNT(*) AS n, SUM(v) AS total", columns)
+    if reason is None:
+        world.run(statement)
+    else:
+        error = world.refused(statement)
+        assert f"rows of its past (HISTORY) have {reason}" in error.message
+        assert "CREATE a table beside X" in str(error.hint)
+
+
+def test_a_past_whose_rows_have_no_names(world: World, topics: Topics) -> None:
+    world.run(OLD.replace("AS SELECT", "WITH (HISTORY = '1 DAY', VALUE_FORMAT = 'DELIMITED') AS SELECT"))
+    statement = NEW.replace("SWAP", "VALUE_FORMAT = 'DELIMITED', SWAP")
+    assert "columns by position (DELIMITED)" in world.refused(statement).message
+
+
 def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -> None:
     world.run(OLD + READER + AUTOMATIC)
     AutomaticSwaps(world.services, world.statements).check()
