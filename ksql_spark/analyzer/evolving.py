@@ -9,6 +9,7 @@ from typing import Any
 from ksql_spark.analyzer.failures import Placed, invalid
 from ksql_spark.analyzer.persistent import bind_persistent, is_stateless
 from ksql_spark.analyzer.properties import BACKFILL, Evolve, Properties
+from ksql_spark.analyzer.sources import with_past
 from ksql_spark.formats.capabilities import CAPABILITIES, NUMBER, PLACE
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.grammar.with_properties import CREATE_AS
@@ -61,7 +62,7 @@ def bind_evolution(
     new = bind_persistent(statement, without, config, registry)
     is_given = any(p.name.upper() == "KAFKA_TOPIC" for p in statement.properties)
     sink = new.sink if is_given else replace(new.sink, topic=old.topic)
-    return replace(new, sink=sink)
+    return replace(new, sink=with_past(sink, old))
 
 
 def check_evolution(
@@ -137,7 +138,7 @@ def check_written_rows(
     """
     before, after, name = old.schema.value, new.schema.value, old.value_format.name
     format_ = CAPABILITIES[name]
-    types = {column.name: column.type for column in before}
+    types = {column.name: column.type for column in (*old.dropped, *before)}
     changed = [c for c in after if c.name in types and not format_.reads(types[c.name], c.type)]
     first, last = ([column.name for column in columns] for columns in (before, after))
     are_records = all(

@@ -24,6 +24,7 @@ from ksql_spark.analyzer.sources import (
     check_replacement,
     check_source_name,
     effective_wrapping,
+    with_past,
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.signatures import is_assignable
@@ -135,6 +136,7 @@ def _bind_create(
     sink = with_schema_ids(_sink(statement, properties, planned, config), properties, registry)
     if existing is not None:
         check_replacement(existing, sink, statement)
+        sink = with_past(sink, existing)
     return PersistentQuery(
         root, sink, True, by_event_time=properties.by_event_time(), start=_start(root, properties)
     )

@@ -421,6 +421,17 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
         raise refuse(
             f"The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}]."
         )
+    for column in new.schema.value:
+        before = next((c.type for c in old.dropped if c.name == column.name), column.type)
+        if not CAPABILITIES[old.value_format.name].reads(before, column.type):
+            raise refuse(f"rows in its topic have {column.name} as {before}, not {column.type}.")
+
+
+def with_past(new: DataSource, old: DataSource) -> DataSource:
+    """``new``, with what the topic of ``old``, its earlier version, has of earlier ones."""
+    names = {column.name for column in new.schema.value}
+    dropped = (column for column in (*old.dropped, *old.schema.value) if column.name not in names)
+    return replace(new, dropped=tuple(dropped))
 
 
 def check_alterable(statement: AlterSource | RefreshSchema, metastore: MetaStore) -> DataSource:

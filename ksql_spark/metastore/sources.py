@@ -103,6 +103,7 @@ class DataSource:
         lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
         archive: the folder with the records that its topic has no more.
+        dropped: columns that only rows of earlier versions have, which are still in its topic.
     """
 
     name: str
@@ -124,6 +125,7 @@ class DataSource:
     lateness_ms: int | None = None
     history_ms: int | None = None
     archive: str | None = None
+    dropped: tuple[Column, ...] = ()
 
     @property
     def envelope(self) -> str | None:

@@ -134,6 +134,8 @@ def bind_evolution(
     old = context.metastore.require(name)
     if stays or keeps_past(old, context.services.admin):
         analyzer.check_written_rows(old, bound.sink, statement, is_past=not stays)
+    else:  # all rows are written again
+        bound = replace(bound, sink=replace(bound.sink, dropped=()))
     if is_in_place:
         return _in_place(bound, statement, context)
     if at_once:

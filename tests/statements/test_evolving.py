@@ -384,6 +384,39 @@ def test_a_past_whose_rows_have_no_names(world: World, topics: Topics) -> None:
     assert "columns by position (DELIMITED)" in world.refused(statement).message
 
 
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("STREAM", "EVOLVE = 'from-now'"),
+        ("TABLE", "EVOLVE = 'in-place'"),
+        ("TABLE", "EVOLVE = 'backfill', HISTORY = '1 DAY'"),
+        ("TABLE", "EVOLVE = 'backfill'"),
+    ],
+)
+@pytest.mark.parametrize("between", ["v AS m", "v AS m, AS_VALUE(k) AS l"])
+def test_a_column_that_comes_back(world: World, topics: Topics, kind: str, way: str, between: str) -> None:
+    """Rows from before it was dropped are read as its new type, after a restart, too."""
+    before = "WITH (HISTORY = '1 DAY') " if "HISTORY" in way else ""
+    select = "AS SELECT k, {} FROM s;" if kind == "STREAM" else "AS SELECT k, {} FROM t;"
+
+    def evolve(columns: str, how: str = f"WITH ({way})") -> str:
+        return f"CREATE OR REPLACE {kind} x {how} {select.format(columns)}"
+
+    world.run(f"CREATE {kind} x {before}{select.format('CAST(v AS STRING) AS n, v AS m')}")
+    for statement in (evolve("v AS m"), evolve(between)):
+        world.run(statement)
+        if "backfill" in way:
+            world.run("SWAP x;")
+        world.restart()
+    again = evolve(f"{between}, v AS n", how="") if "backfill" not in way else evolve(f"{between}, v AS n")
+    for statement in (again, evolve(f"{between}, v AS n")):
+        if way == "EVOLVE = 'backfill'":  # all rows are written again
+            world.run(statement)
+            return
+        assert "N as STRING" in world.refused(statement).message
+    world.run(evolve(f"{between}, CAST(v AS STRING) AS n"))
+
+
 def test_appended_columns_do_not_disturb_readers(world: World, topics: Topics) -> None:
     world.run(OLD + READER + AUTOMATIC)
     AutomaticSwaps(world.services, world.statements).check()
