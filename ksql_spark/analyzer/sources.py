@@ -431,7 +431,7 @@ def with_past(new: DataSource, old: DataSource) -> DataSource:
     """``new``, with what the topic of ``old``, its earlier version, has of earlier ones."""
     names = {column.name for column in new.schema.value}
     dropped = (column for column in (*old.dropped, *old.schema.value) if column.name not in names)
-    return replace(new, dropped=tuple(dropped))
+    return replace(new, dropped=tuple(dropped), past_from_ms=old.past_from_ms)
 
 
 def check_alterable(statement: AlterSource | RefreshSchema, metastore: MetaStore) -> DataSource:

@@ -104,6 +104,7 @@ class DataSource:
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
         archive: the folder with the records that its topic has no more.
         dropped: columns that only rows of earlier versions have, which are still in its topic.
+        past_from_ms: the time of the statement that moved a table to its topic, which has no earlier past.
     """
 
     name: str
@@ -126,6 +127,7 @@ class DataSource:
     history_ms: int | None = None
     archive: str | None = None
     dropped: tuple[Column, ...] = ()
+    past_from_ms: int | None = None
 
     @property
     def envelope(self) -> str | None:

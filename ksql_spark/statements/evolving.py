@@ -3,6 +3,7 @@ place, or begins where the old one ends (beyond ksqlDB, ADR 54)."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -166,6 +167,7 @@ def _in_place(
     table = context.metastore.require(name)
     if bound.sink.topic != table.topic:
         _check_move(table, bound, context)
+        bound = replace(bound, sink=replace(bound.sink, past_from_ms=int(time.time() * 1000)))
     return analyzer.fitted(old.logical, bound, statement)
 
 

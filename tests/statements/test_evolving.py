@@ -941,10 +941,12 @@ def test_a_table_moves_to_another_topic(moving: World, topics: Topics) -> None:
         found = described(moving)
         assert [found[name] for name in ("state", "keysChanged", "keysRemoved")] == ["swapped", 2, 1]
         moving.restart()
+    since_ms = moving.services.metastore.require("X").past_from_ms
+    assert since_ms is not None and abs(since_ms / 1000 - time.time()) < 3600
     # what comes later leaves it there, also what computes the state again
     moving.run(MOVE.replace("COUNT(*) AS n", "COUNT(*) AS n, COUNT(*) + 1 AS m"))
     query = moving.queries.find(old)
-    assert query is not None
+    assert query is not None and query.plan.sink.past_from_ms == since_ms
     moving.queries.stop(old)
     moving.queries._runs.reset(query)
     moving.restart()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.analyzer.past import Past
+from ksql_spark.analyzer.past import Past, with_sources
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
@@ -148,3 +149,23 @@ def test_pasts_that_there_are_not(having: World, text: str, message: str) -> Non
 def test_only_pull_queries_read_the_past(having: World, common: str) -> None:
     refused = having.refused(f"CREATE TABLE y AS {common}SELECT k, n FROM x AS OF TIMESTAMP 1;")
     assert "AS OF of X is for pull queries only" in refused.message
+
+
+def test_a_table_that_has_moved_has_a_past_from_then_on(having: World) -> None:
+    table = having.services.metastore.require("X")
+    known = with_sources(having.services.metastore, [replace(table, past_from_ms=NOW_MS - 25_000)])
+
+    def read_at(text: str) -> object:
+        statement = grammar.parse_one(text)
+        assert isinstance(statement, Query)
+        _, found = analyzer.bind_past(statement.query, known, having.services.config)
+        return [past.read(each, having.admin, None).rows for each in found.values()]  # type: ignore[arg-type]
+
+    assert read_at(f"SELECT * FROM x AS OF TIMESTAMP {NOW_MS};")
+    assert read_at(f"SELECT * FROM CHANGES(x) BETWEEN {NOW_MS - 25_000} AND {NOW_MS};")
+    for text in (
+        f"SELECT * FROM x AS OF TIMESTAMP {NOW_MS - 30_000};",
+        f"SELECT * FROM CHANGES(x) BETWEEN {NOW_MS - 30_000} AND {NOW_MS};",
+    ):
+        with pytest.raises(KsqlError, match="X has been in topic X since"):
+            read_at(text)

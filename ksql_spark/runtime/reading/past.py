@@ -12,6 +12,7 @@ from typing import Any
 from ksql_spark.analyzer.past import Past
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import BadRecord
+from ksql_spark.instants import timestamp_text
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.sources import DataSource
@@ -121,15 +122,25 @@ def _may_be_compacted(past: Past, since_ms: int, admin: KafkaAdmin) -> bool:
     Kafka compacts a topic up to the first such segment, so all records after its first young one are there.
     """
     if past.position is None:
-        first_ms = past.last_ms if past.first_ms is None else past.first_ms
-        assert first_ms is not None
-        return first_ms < since_ms
+        return _first_ms(past) < since_ms
     young = admin.offsets([past.table.topic], max(0, since_ms))
     return any(offset > past.position[partition] for (_, partition), offset in young.items())
 
 
+def _first_ms(past: Past) -> int:
+    """Return the first moment of a past that is given by time, epoch ms."""
+    first_ms = past.last_ms if past.first_ms is None else past.first_ms
+    assert first_ms is not None
+    return first_ms
+
+
 def _check_kept(past: Past, admin: KafkaAdmin) -> None:
-    topic = past.table.topic
+    topic, since_ms = past.table.topic, past.table.past_from_ms
+    if since_ms is not None and past.position is None and _first_ms(past) < since_ms:
+        since = timestamp_text(since_ms)
+        reason = f"{past.table.name} has been in topic {topic} since {since} only."
+        hint = "Its changes before that are in the topic that it had then."
+        raise _invalid(past, reason, hint)
     config = admin.config(topic)
     policy = config.get("cleanup.policy", "delete")
     lag_ms = int(config.get("min.compaction.lag.ms", 0))
