@@ -179,7 +179,9 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
     """
     filesystem, base = located(path)
     wanted = base if names is None else list(names)
-    files = list(ds.dataset(wanted, format="csv", filesystem=filesystem).get_fragments())
+    parsing = pa.csv.ParseOptions(newlines_in_values=True)  # else only files of one block may have such
+    plain = ds.CsvFileFormat(parse_options=parsing)
+    files = list(ds.dataset(wanted, format=plain, filesystem=filesystem).get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
     )
@@ -189,7 +191,7 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    format_ = ds.CsvFileFormat(convert_options=options)
+    format_ = ds.CsvFileFormat(parse_options=parsing, convert_options=options)
     return ds.dataset(wanted, format=format_, schema=whole, filesystem=filesystem), whole
 
 

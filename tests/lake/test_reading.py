@@ -90,6 +90,14 @@ def test_csv(tmp_path: Path) -> None:
     assert read(tmp_path / "b.csv", "csv", FLAT[:1]) == [{"ID": 2}, {"ID": 3}]
 
 
+def test_values_of_several_lines_in_a_long_csv(tmp_path: Path) -> None:
+    texts = ["\n".join("x" * (n % 7) for _ in range(n % 5 + 1)) for n in range(200_000)]
+    lines = (f'{n},"{text}"\n' for n, text in enumerate(texts))
+    (tmp_path / "a.csv").write_text("n,text\n" + "".join(lines))
+    found = reading.read(Origin(str(tmp_path), "csv"), [Column("N", BIGINT), Column("TEXT", STRING)])
+    assert found["TEXT"].to_pylist() == texts and found["N"].to_pylist() == list(range(200_000))
+
+
 def test_times_of_text_have_a_zone_or_are_utc(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("ts\n2026-03-01 10:00:00\n2026-03-01 10:00:01.5\n")
     (tmp_path / "b.csv").write_text("ts\n2026-03-01T12:00:00+02:00\n")
