@@ -73,6 +73,33 @@ INSERT INTO clicks (id, ts, button) VALUES ('b', 90000, 'late, alone');
 -- rowtime | id | page | button
 -- 90000   | b  | NULL | late, alone
 
+--@test: a row whose window is over when it comes waits for its match until the grace period is over, too
+CREATE STREAM pairs AS
+  SELECT i.id AS id, i.page AS page, c.button AS button
+  FROM impressions i LEFT JOIN clicks c WITHIN 10 SECONDS GRACE PERIOD 1 MINUTE ON i.id = c.id EMIT CHANGES;
+CREATE STREAM unseen AS
+  SELECT id, page FROM impressions i
+  WHERE NOT EXISTS (SELECT 1 FROM clicks c WITHIN 10 SECONDS GRACE PERIOD 1 MINUTE WHERE c.id = i.id) EMIT CHANGES;
+INSERT INTO impressions (id, ts, page) VALUES ('z', 100000, 'now');
+INSERT INTO impressions (id, ts, page) VALUES ('a', 50000, 'late');
+INSERT INTO impressions (id, ts, page) VALUES ('b', 50000, 'late, alone');
+INSERT INTO impressions (id, ts, page) VALUES ('c', 20000, 'too late');
+--@output PAIRS ordered
+-- rowtime | id | page     | button
+-- 20000   | c  | too late | NULL
+--@output UNSEEN ordered
+-- rowtime | id | page
+-- 20000   | c  | too late
+INSERT INTO clicks (id, ts, button) VALUES ('a', 55000, 'met');
+INSERT INTO clicks (id, ts, button) VALUES ('y', 150000, 'b is over');
+--@output PAIRS rowsort
+-- rowtime | id | page        | button
+-- 50000   | b  | late, alone | NULL
+-- 55000   | a  | late        | met
+--@output UNSEEN rowsort
+-- rowtime | id | page
+-- 50000   | b  | late, alone
+
 --@test: of rows of equal times the left one is taken first: alone, then with its match
 CREATE STREAM pairs AS
   SELECT i.id AS id, i.page AS page, c.button AS button

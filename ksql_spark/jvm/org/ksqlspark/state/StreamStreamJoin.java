@@ -13,7 +13,8 @@ import java.util.TreeMap;
  * A stream-stream join (reference §6.5), with the clocks of Kafka Streams.
  *
  * <p>The task's stream time, over both sides, determines when an unmatched row of an outer side is
- * emitted: at once if its window is over, else when stream time passes window and grace period.
+ * emitted: when stream time passes window and grace period, or at once if it already has. (Kafka
+ * Streams does not wait for the grace period if the window is over when the row comes.)
  * Each side's own time, the greatest of its kept rows, determines how long its rows can be matched:
  * window and grace period. So a side that lags behind still matches rows of the other side that the
  * task's time has left behind.
@@ -192,7 +193,7 @@ final class StreamStreamJoin extends KeyedOperator {
             }
         }
         boolean isAlone = outer[side] && matches.isEmpty();
-        boolean waits = isAlone && !isEager && ts + after[side] >= streamTime;
+        boolean waits = isAlone && !isEager && ts + after[side] + grace >= streamTime;
         if (isAlone && !waits) {
             alone(key, side, ts, value);
         }

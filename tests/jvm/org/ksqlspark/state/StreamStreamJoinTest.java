@@ -28,4 +28,17 @@ class StreamStreamJoinTest {
         assertEquals(1, alone.size());
         assertEquals(110, alone.get(0).getLong(1));
     }
+
+    @Test
+    void aLateRowWaitsForItsPartnerUntilTheGracePeriodIsOver() {
+        assertEquals(0, process(1, 0, 100, VALUE).size());
+        assertEquals(0, process(2, 0, 85, VALUE).size()); // its window is over: 95
+        assertEquals(0, process(3, 0, 86, VALUE).size());
+        assertEquals(1, process(4, 0, 84, VALUE).size()); // its grace period, too: 99
+        List<Row> pair = process(2, 1, 90, VALUE);
+        assertEquals(1, pair.size());
+        assertEquals(90, pair.get(0).getLong(1));
+        List<Row> later = process(1, 1, 102, VALUE);
+        assertEquals(List.of(86L, 102L), later.stream().map(row -> row.getLong(1)).sorted().toList());
+    }
 }
