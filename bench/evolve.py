@@ -30,7 +30,7 @@ from latency import Meter, percentile
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.commands import CommandStatusEntity
-from ksql_spark.entities.evolutions import EvolutionDescription
+from ksql_spark.entities.versions import EvolutionDescription
 from ksql_spark.kafka.producer import RecordProducer
 
 SOURCE = """CREATE STREAM events (k STRING KEY, n BIGINT, sent BIGINT)

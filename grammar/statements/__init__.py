@@ -11,7 +11,6 @@ from ksql_spark.grammar.statements import (
     asserts,
     connectors,
     describe,
-    evolution,
     functions,
     inserts,
     lifecycle,
@@ -24,6 +23,7 @@ from ksql_spark.grammar.statements import (
     sinks,
     sources,
     types,
+    versions,
 )
 from ksql_spark.grammar.words import nearest
 
@@ -37,7 +37,7 @@ RULES: tuple[StatementRule, ...] = (
     *lifecycle.RULES,
     *show.RULES,
     *describe.RULES,
-    *evolution.RULES,
+    *versions.RULES,
     *print_topic.RULES,
     *session.RULES,
     *connectors.RULES,

@@ -8,8 +8,8 @@ from ksql_spark.grammar.generator import KsqlGenerator
 from ksql_spark.grammar.nodes import Arg, NamedStatement, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
-from ksql_spark.grammar.statements.evolution import DescribeEvolution
 from ksql_spark.grammar.statements.sinks import DescribeSink, about_sink
+from ksql_spark.grammar.statements.versions import DescribeEvolution
 
 
 class DescribeSource(NamedStatement):

@@ -6,7 +6,7 @@ from ksql_spark.grammar.generator import KsqlGenerator
 from ksql_spark.grammar.nodes import Arg, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
-from ksql_spark.grammar.statements.evolution import ShowVersions
+from ksql_spark.grammar.statements.versions import ShowVersions
 
 
 class Show(Statement):

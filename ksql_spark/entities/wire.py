@@ -33,7 +33,6 @@ from ksql_spark.entities.connectors import (
     CreateConnectorEntity,
     DropConnectorEntity,
 )
-from ksql_spark.entities.evolutions import EvolutionDescription, VersionsList
 from ksql_spark.entities.graph import FreshnessEntity
 from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
 from ksql_spark.entities.servers import ServicesList
@@ -47,6 +46,7 @@ from ksql_spark.entities.sources import (
     TablesList,
 )
 from ksql_spark.entities.tracing import RowExplanation
+from ksql_spark.entities.versions import EvolutionDescription, VersionsList
 
 #: @type -> the class of the entity
 ENTITIES: Mapping[str, type[Entity]] = {

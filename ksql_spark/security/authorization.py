@@ -26,14 +26,6 @@ from ksql_spark.grammar.statements.describe import (
     ExplainFreshness,
     ExplainRow,
 )
-from ksql_spark.grammar.statements.evolution import (
-    AbortEvolution,
-    DescribeEvolution,
-    Rollback,
-    ShowVersions,
-    Swap,
-    Undrop,
-)
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
@@ -55,6 +47,14 @@ from ksql_spark.grammar.statements.sources import (
     CreateSource,
     DropSource,
     RefreshSchema,
+)
+from ksql_spark.grammar.statements.versions import (
+    AbortEvolution,
+    DescribeEvolution,
+    Rollback,
+    ShowVersions,
+    Swap,
+    Undrop,
 )
 
 

@@ -21,14 +21,6 @@ from ksql_spark.grammar.statements.describe import (
     ExplainFreshness,
     ExplainRow,
 )
-from ksql_spark.grammar.statements.evolution import (
-    AbortEvolution,
-    DescribeEvolution,
-    Rollback,
-    ShowVersions,
-    Swap,
-    Undrop,
-)
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
@@ -58,6 +50,14 @@ from ksql_spark.grammar.statements.sources import (
     RefreshSchema,
 )
 from ksql_spark.grammar.statements.types import CreateType, DropType
+from ksql_spark.grammar.statements.versions import (
+    AbortEvolution,
+    DescribeEvolution,
+    Rollback,
+    ShowVersions,
+    Swap,
+    Undrop,
+)
 from ksql_spark.statements import (
     asserts,
     connectors,

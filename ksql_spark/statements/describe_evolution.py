@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ksql_spark.entities import Entity
-from ksql_spark.entities.evolutions import EvolutionDescription, EvolutionSample
+from ksql_spark.entities.versions import EvolutionDescription, EvolutionSample
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.statements.evolution import DescribeEvolution
+from ksql_spark.grammar.statements.versions import DescribeEvolution
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.nodes import PersistentQuery
 from ksql_spark.runtime.queries import differences, verification

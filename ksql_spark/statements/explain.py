@@ -11,10 +11,10 @@ from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.describe import Explain, ExplainFreshness
-from ksql_spark.grammar.statements.evolution import Rollback
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
+from ksql_spark.grammar.statements.versions import Rollback
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.nodes import BatchQuery, PersistentQuery, PullQuery, relations
 from ksql_spark.plan.planner import lower, lower_transient

@@ -10,7 +10,7 @@ from ksql_spark import analyzer
 from ksql_spark.analyzer.past import NEW, OLD, rows_by_source
 from ksql_spark.analyzer.properties import BACKFILL, SELECT
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.statements import evolution as statements
+from ksql_spark.grammar.statements import versions as statements
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource

@@ -10,10 +10,10 @@ from typing import Any
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.properties import BACKFILL, IN_PLACE, KEEP, Evolve
-from ksql_spark.entities.evolutions import VersionInfo, VersionsList
+from ksql_spark.entities.versions import VersionInfo, VersionsList
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.statements.evolution import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.grammar.statements.versions import Rollback, ShowVersions, Undrop
 from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.plan.nodes import PersistentQuery, relations

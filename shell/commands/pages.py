@@ -11,7 +11,6 @@ from ksql_spark.grammar.statements import (
     asserts,
     connectors,
     describe,
-    evolution,
     functions,
     inserts,
     lifecycle,
@@ -24,6 +23,7 @@ from ksql_spark.grammar.statements import (
     sinks,
     sources,
     types,
+    versions,
 )
 
 
@@ -179,28 +179,28 @@ PAGES: Mapping[type[Statement], Page] = {
         "where the delay of a stream or table comes from",
         ("EXPLAIN FRESHNESS sales;",),
     ),
-    evolution.DescribeEvolution: Page(
+    versions.DescribeEvolution: Page(
         ("DESCRIBE EVOLUTION",),
         "how far the new version of a table is, which EVOLVE = 'backfill' has begun",
         ("DESCRIBE EVOLUTION sales;",),
     ),
-    evolution.ShowVersions: Page(
+    versions.ShowVersions: Page(
         ("SHOW VERSIONS OF",),
         "what a stream or table has been: each version's statement, when and by whom it was made",
         ("SHOW VERSIONS OF sales;",),
     ),
-    evolution.Rollback: Page(
+    versions.Rollback: Page(
         ("ROLLBACK",),
         "make a stream or table again what it was in an earlier version, in place or by a backfill",
         ("ROLLBACK sales;", "ROLLBACK sales TO VERSION 1;"),
     ),
-    evolution.Undrop: Page(
+    versions.Undrop: Page(
         ("UNDROP STREAM", "UNDROP TABLE"),
         "bring back what DROP has removed, with its query; its topic too, unless DELETE TOPIC has deleted it",
         ("UNDROP TABLE sales;",),
     ),
-    evolution.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
-    evolution.AbortEvolution: Page(
+    versions.Swap: Page(("SWAP",), "let the new version of a table take over", ("SWAP sales;",)),
+    versions.AbortEvolution: Page(
         ("ABORT EVOLUTION",), "end the new version of a table", ("ABORT EVOLUTION sales;",)
     ),
     lifecycle.ReplayErrors: Page(

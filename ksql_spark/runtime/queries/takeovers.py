@@ -16,7 +16,7 @@ import contextlib
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
@@ -35,13 +35,6 @@ log = logging.getLogger(__name__)
 _SWAPPED = "swapped.json"
 #: the file beside a query's checkpoints that says where a FromNow or WarmUp begins
 _ANEW = "anew.json"
-
-
-class Notes(NamedTuple):
-    """The notes beside a query's checkpoints, which a rebuild of its state keeps."""
-
-    swapped: dict[str, Any] | None
-    anew: dict[str, Any] | None
 
 
 class Takeovers:
@@ -141,23 +134,23 @@ class Takeovers:
             return self._ended(query, noted)
         return self._checkpoints.of(query, 0).position(evolution.began)
 
-    def notes(self, query: ManagedQuery) -> Notes:
-        """Return the notes that ``restore`` takes after the query's state was removed.
+    def notes(self, query: ManagedQuery) -> Mapping[str, dict[str, Any] | None]:
+        """Return the notes by file, which ``restore`` takes after the query's state was removed.
 
         Raises:
             OSError, KsqlError: they cannot be read.
         """
-        return Notes(self._read(query, _SWAPPED), self._read(query, _ANEW))
+        return {name: self._read(query, name) for name in (_SWAPPED, _ANEW)}
 
-    def restore(self, query: ManagedQuery, notes: Notes) -> None:
+    def restore(self, query: ManagedQuery, notes: Mapping[str, dict[str, Any] | None]) -> None:
         """Let a query whose state was removed start where its present version first started.
 
         Raises:
             KsqlError, OSError: as begin().
         """
-        if notes.swapped is not None:  # or else a topic that it wrote before would be compared again
-            self._write(query, _SWAPPED, notes.swapped)
-        noted = notes.anew
+        swapped, noted = notes[_SWAPPED], notes[_ANEW]
+        if swapped is not None:  # or else a topic that it wrote before would be compared again
+            self._write(query, _SWAPPED, swapped)
         if noted is not None and noted["anew"] == fresh_starts(query.evolution):
             self._begin_anew(query, noted)
         elif noted is not None:  # the present version is yet to begin, where this one then is
@@ -247,4 +240,4 @@ def _earlier(starts: Offsets, others: Offsets) -> Offsets:
     }
 
 
-__all__ = ["Notes", "Takeovers"]
+__all__ = ["Takeovers"]
