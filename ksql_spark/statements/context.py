@@ -273,6 +273,10 @@ class StatementContext:
         order = {source: i for i, source in enumerate(sources)}
         return Fall(tuple(sources), tuple(sorted(queries, key=lambda q: (order.get(q.sink, -1), q.id))))
 
+    def writer_of(self, name: str) -> KnownQuery | None:
+        """Return the query that created a stream or table; None if it has ended, or there was none."""
+        return next((q for q in self.queries if q.sink == name and q.creates_sink), None)
+
     @property
     def sequence(self) -> int:
         """The number that the statement's command will have in the log."""

@@ -63,7 +63,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
         without = context.metastore.copy()
         without.drop(statement.name)
         new = analyzer.bind_persistent(statement, without, context.config, context.services.registry)
-    old = next((q for q in context.queries if q.sink == statement.name and q.creates_sink), None)
+    old = context.writer_of(statement.name)
     query_id = old.id if old is not None else ""
     is_open = refusal is not None and evolve is None
     may = is_open and _is_possible(None, statement, context)

@@ -30,7 +30,8 @@ def begin_evolution(statement: CreateAsSelect, evolve: Evolve, context: Statemen
     bound = replace(bound, sink=replace(bound.sink, statement=statement.source_text + ";"))
     old = None
     if way_of(evolve, bound) is not Way.BESIDE:
-        (old,) = (q for q in context.queries if q.sink == statement.name and q.creates_sink)
+        old = context.writer_of(statement.name)
+        assert old is not None  # it was there when the statement was checked
     return QueryStart(statement, bound, statement.kind, context, old, evolve).action()
 
 
@@ -96,7 +97,7 @@ def _in_place(
         KsqlError: INVALID_STATEMENT.
     """
     name = statement.name
-    old = next((q for q in context.queries if q.sink == name and q.creates_sink), None)
+    old = context.writer_of(name)
     if old is None or old.logical is None:
         reason = "no query writes it, so there is no state to go on with."
         raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve in place: {reason}")
@@ -134,7 +135,7 @@ def _check_position(name: str, context: StatementContext) -> None:
     Raises:
         KsqlError: INVALID_STATEMENT.
     """
-    old = next((q for q in context.queries if q.sink == name and q.creates_sink), None)
+    old = context.writer_of(name)
     running = context.services.queries.find(old.id) if old is not None else None
     if old is None:
         reason = "no query writes it, so there is no position where a new version could begin."

@@ -133,8 +133,8 @@ def replacement(
         if _all_in_place(context.services.versions.of(name)[version.number :]):
             try:
                 bound = bind_replacement(in_place, analyzer.evolve_of(in_place), context)
-                old = next((q.logical for q in context.queries if q.sink == name and q.creates_sink), None)
-                if not analyzer.appended(old, bound):
+                old = context.writer_of(name)
+                if not analyzer.appended(old.logical if old is not None else None, bound):
                     return version, in_place
             except KsqlError as error:
                 refusal = error
