@@ -26,7 +26,7 @@ from ksql_spark.plan.nodes import Node
 from ksql_spark.schema import NULL_VALUE, Column, Schema
 from ksql_spark.spark import aggregate_calls, jvm, sources
 from ksql_spark.spark.evaluate import DecodedRows, StoredRow, values
-from ksql_spark.spark.frames import exploded, named, quoted
+from ksql_spark.spark.frames import exploded, named, quoted, union
 from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
 
@@ -152,9 +152,7 @@ def _records(
 ) -> DataFrame:
     source = relation.source
     archive = ranges.archives.get(source.topic)
-    raw = sources.read(
-        session, consumer, source.topic, ranges.starts, is_batch=True, ends=ends, archive=archive
-    )
+    raw = sources.read(session, consumer, source.topic, ranges.starts, ends=ends, archive=archive)
     # without a prefix, an exposed column is the hidden one of that name, which is there anyway
     prefix, exposed = (f"{relation.alias}_", relation.exposed) if relation.prefixed else ("", ())
     return sources.decode(raw, source, prefix, exposed)
@@ -202,11 +200,7 @@ class _Builder:
             case nodes.Aggregate():
                 return self._aggregate(node)
             case nodes.UnionAll(children):
-                frames = [self.build(child) for child in children]
-                result = frames[0]
-                for frame in frames[1:]:
-                    result = result.unionAll(frame)
-                return result
+                return union(map(self.build, children))
             case nodes.SetOperation(left, right, operator):
                 sides = self.build(left), self.build(right)
                 if operator == nodes.UNION:

@@ -8,7 +8,7 @@ Spark SQL text, a whole projection in one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ksql_spark.expressions import columns_in, name_text
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan import nodes, operations
 from ksql_spark.plan.nodes import NamedExpression, Node
-from ksql_spark.plan.stages import Plan, Stage, internal_source
+from ksql_spark.plan.stages import Plan, internal_source
 from ksql_spark.schema import (
     EVENT_TIME,
     FORWARDED_HEADERS,
@@ -33,7 +33,16 @@ from ksql_spark.schema import (
     WINDOWSTART,
 )
 from ksql_spark.spark import keyed, matching, python_calls, sources
-from ksql_spark.spark.frames import Context, event_time_column, exploded, named, quoted
+from ksql_spark.spark.frames import (
+    Built,
+    Context,
+    Topics,
+    event_time_column,
+    exploded,
+    named,
+    quoted,
+    union,
+)
 
 #: hidden columns that projections pass on, where they exist
 _HIDDEN = (
@@ -50,37 +59,50 @@ _HIDDEN = (
 )
 
 
-def build(stage: Stage, context: Context) -> DataFrame:
-    """The frame of what ``stage`` writes."""
-    plan, exchange = stage.plan, stage.exchange
-    context = replace(context, serdes=plan.serdes, idle_ms=plan.idle_ms, is_lossy=plan.is_lossy)
-    frame = _frame(stage.root, context)
-    if exchange is not None:
-        return frame if exchange.carries_messages else keyed.pack(exchange, frame, context)
-    return frame if plan.output is None else _output(plan, plan.output, frame)
+def build(context: Context) -> Built:
+    """The frame of what the stage of ``context`` writes."""
+    stage = context.stage
+    built = _built(stage.root, context)
+    if stage.exchange is not None:
+        if stage.exchange.carries_messages:
+            return built
+        return replace(built, frame=keyed.pack(stage.exchange, built.frame, context))
+    if stage.plan.output is None:
+        return built
+    return replace(built, frame=_output(stage.plan, stage.plan.output, built.frame))
 
 
-def _frame(node: Node, context: Context) -> DataFrame:
+def _built(node: Node, context: Context) -> Built:
     """The frame of ``node``, built on the frames of all operations below it."""
-    inputs = []
-    for side, child in enumerate(operations.inputs(node)):
-        is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
-        below = replace(context, is_first=is_first, completes=isinstance(node, nodes.KeepUnchanged))
-        if operations.unfiltered(node, child) is child:
-            inputs.append(_frame(child, below))
-        elif isinstance(child, nodes.Filter):
-            inputs.append(keyed.deleting(child, _frame(child.child, below), below))
-        else:
-            inputs.extend(_frame(source, replace(below, completes=True)) for source in nodes.children(child))
+    below = list(_inputs(node, context))
+    inputs = [built.frame for built in below]
     if context.log is not None:
         topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
         context = replace(context, log=context.log.of_topic(topic))
     # a branch of merged inputs handles one record at a time, so its calls are made row by row
     called = None if context.tasks.is_merged else python_calls.compute(node, inputs, context.log)
-    if called is None:
-        return BUILDERS[type(node)](node, inputs, context)
-    context = replace(context, computed=called.texts)
-    return called.drop(BUILDERS[type(node)](node, [called.frame, *inputs[1:]], context))
+    if called is not None:
+        context, inputs = replace(context, computed=called.texts), [called.frame, *inputs[1:]]
+    made = BUILDERS[type(node)](node, inputs, context)
+    built = made if isinstance(made, Built) else Built(made)
+    if called is not None:
+        built = replace(built, frame=called.drop(built.frame))
+    # one operation of a stage keeps state
+    keeping = next((each for each in below if each.layout), built)
+    return replace(keeping, frame=built.frame)
+
+
+def _inputs(node: Node, context: Context) -> Iterator[Built]:
+    for side, child in enumerate(operations.inputs(node)):
+        is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
+        below = replace(context, is_first=is_first, completes=isinstance(node, nodes.KeepUnchanged))
+        if operations.unfiltered(node, child) is child:
+            yield _built(child, below)
+        elif isinstance(child, nodes.Filter):
+            built = _built(child.child, below)
+            yield replace(built, frame=keyed.deleting(child, built.frame, below))
+        else:
+            yield from (_built(source, replace(below, completes=True)) for source in nodes.children(child))
 
 
 def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
@@ -106,30 +128,24 @@ def _exchange(node: nodes.Exchange, _: Sequence[DataFrame], context: Context) ->
 
 
 def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Context) -> DataFrame:
-    raw = context.records
-    if raw is None:
-        raw = sources.read(
-            context.session,
-            context.consumer,
-            source.topic,
-            context.starts,
-            is_batch=context.is_batch,
-            options=context.options_of(source),
-        )
+    reads = context.reads
+    if isinstance(reads, Topics):
+        options = context.options_of(source, reads)
+        reads = sources.read(context.session, reads.consumer, source.topic, reads.starts, options=options)
     return sources.decode(
-        raw,
+        reads,
         source,
         prefix,
         exposed,
         context.log,
         context.setting,
-        context.serdes.get(source),
+        context.stage.plan.serdes.get(source),
         keeps_null_keys=context.tasks.ignored_have_turns,
         has_unchanged=context.completes,
     )
 
 
-def _filter(node: nodes.Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def _filter(node: nodes.Filter, inputs: Sequence[DataFrame], context: Context) -> Built | DataFrame:
     if isinstance(node.child, nodes.Aggregate):
         return keyed.aggregate(node, inputs, context)
     if node.kind == TABLE:
@@ -177,13 +193,10 @@ def _union(node: nodes.UnionAll, inputs: Sequence[DataFrame], _: Context) -> Dat
         null_key = NULL_KEY if NULL_KEY in frame.columns else named("false", NULL_KEY)
         time = named(event_time_column(frame.columns), own_time)
         frames.append(frame.selectExpr(*renamed, time, NULL_VALUE, null_key, FORWARDED_HEADERS))
-    result = frames[0]
-    for frame in frames[1:]:
-        result = result.unionAll(frame)
-    return result
+    return union(frames)
 
 
-def _join(node: nodes.Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def _join(node: nodes.Join, inputs: Sequence[DataFrame], context: Context) -> Built | DataFrame:
     return _JOINS[node.type](node, inputs, context)
 
 
@@ -205,14 +218,14 @@ def _output(plan: Plan, output: Sequence[str], frame: DataFrame) -> DataFrame:
     return frame.selectExpr(*columns, time, named("false", NULL_VALUE))
 
 
-_Builder = Callable[[Any, Sequence[DataFrame], Context], DataFrame]
+_Builder = Callable[[Any, Sequence[DataFrame], Context], Built | DataFrame]
 _JOINS: Mapping[str, _Builder] = {
     nodes.STREAM_STREAM: keyed.stream_stream_join,
     nodes.STREAM_TABLE: keyed.stream_table_join,
     nodes.REPLICATED: keyed.stream_table_join,
     nodes.TABLE_TABLE: keyed.table_table_join,
 }
-#: class -> builder: the node, the frames of its inputs, the context
+#: class -> builder: takes the node, the frames of its inputs, and the context
 BUILDERS: Mapping[type, _Builder] = {
     nodes.Aggregate: keyed.aggregate,
     nodes.Changes: keyed.table_changes,

@@ -1,22 +1,23 @@
-"""Common to all builders of frames: the query's context, names in Spark SQL text, table functions."""
+"""Common to all builders of frames: what they get and return, names in Spark SQL text, table functions."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark import topic_patterns
 from ksql_spark.expressions import Expression
-from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.functions import lowering
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.distribution import ONE_TASK, Tasks
+from ksql_spark.plan.distribution import ONE_TASK, Tasks, waits_for
 from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.operations import waits
+from ksql_spark.plan.stages import Stage
 from ksql_spark.schema import EVENT_TIME, ROWPARTITION, ROWTIME
 from ksql_spark.spark import archives, jvm
 from ksql_spark.spark.processing_log import QueryLog
@@ -31,121 +32,106 @@ AS_OF = "ksql.query.as.of.ms"
 
 
 @dataclass(frozen=True)
+class Topics:
+    """Topics that a query reads without an end, in real time or in micro-batches (TaskOptions.java).
+
+    Args:
+        consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
+        starts: topic -> {partition: offset} as JSON, or "earliest".
+        run: id of the run, by which its sources can be drained (spark/query.py).
+        heartbeats: topic of the idle heartbeats, for micro-batches of operators with an idle timeout.
+        max_idle_ms: how long a task waits for the slower one of its topics.
+        batch_ms: how long a batch in real time lasts, about (BatchEnd.java).
+        most_records: the most records of a topic in a micro-batch; 0: no limit.
+        fails_on_loss: the query fails if records are gone that it has not read.
+        until: topic -> {partition: offset} where micro-batches end for good; nothing is read of other topics
+            and partitions. None: they do not end.
+        archive_names: the names by which archives know their topics.
+        compacted: topics whose archives are read before them, since they keep only some of their records.
+    """
+
+    consumer: Mapping[str, str]
+    starts: Mapping[str, str]
+    run: str
+    heartbeats: str | None = None
+    max_idle_ms: int = 0
+    batch_ms: int = 0
+    most_records: int = 0
+    fails_on_loss: bool = False
+    until: Mapping[str, Mapping[str, int]] | None = None
+    archive_names: Mapping[str, str] = field(default_factory=dict)
+    compacted: Collection[str] = ()
+
+
+@dataclass(frozen=True)
 class Context:
-    """The context of a build: everything that builders need besides the nodes.
+    """What builders need besides the nodes.
 
     Args:
         session: the query's own session, so that queries do not share settings.
-        consumer: settings of Kafka's consumers, with ``bootstrap.servers``.
-        starts: topic -> {partition: offset} as JSON, or "earliest".
-        is_batch: read what is in the topics now, then end (pull queries on streams).
+        stage: the stage that is built.
+        reads: what its sources read: topics, or these records (as ``sources.read`` returns them).
         tasks: how rows reach the tasks that keep state.
         numbers: a number for each of their parts (task_numbers).
         setting: effective value of a property, by name.
-        heartbeats: topic of the idle heartbeats, for micro-batches of operators with an idle timeout.
-        max_idle_ms: how long a task waits for the slower one of its topics (TaskOptions.java).
-        feeds: the internal topic that the frame is written to; None: another topic.
-        waits_for: the internal topic that other topics are not read ahead of; None: none.
-        batch_ms: how long a batch in real time lasts, about (BatchEnd.java).
-        most_records: the most records of a topic in a micro-batch; 0: no limit.
         log: takes reports of records that fail; None: nothing is reported.
-        run: id of the run, by which its sources can be drained (spark/query.py).
-        until: topic -> {partition: offset} where micro-batches end for good; nothing is read of other topics
-            and partitions. None: they do not end.
-        serdes: those of the records of sources; of others, as the source says.
-        idle_ms, is_lossy: as of the plan.
+        is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
         is_first: what a source has comes before records of other topics.
         completes: the operation above a source completes rows that leave out columns (schema.UNCHANGED).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
-        topic_names: the names by which archives know their topics.
-        compacted: topics whose archives are read before them, since they keep only some of their records.
-        records: what sources read; None: their topics.
-        is_resumed: the sink has rows that are not in the query's state (runtime/queries/checkpoints.py).
-        state_layout: filled in by the builders: what the bytes in the state mean, part -> description. A
-            query resumes only from state with an equal layout (runtime/queries/checkpoints.py).
-        appended_state: filled in by the builders: parts of it that the state may lack.
-        former_rows: filled in by the builders: the sides of the operator that are tables whose rows leave out
-            columns -> their columns (FormerRows.java).
     """
 
     session: SparkSession
-    consumer: Mapping[str, str]
-    starts: Mapping[str, str]
-    is_batch: bool = False
+    stage: Stage
+    reads: Topics | DataFrame
     tasks: Tasks = ONE_TASK
     numbers: tuple[int, ...] = (0,)
     setting: Callable[[str], Any] = lambda name: None
-    heartbeats: str | None = None
-    max_idle_ms: int = 0
-    feeds: str | None = None
-    waits_for: str | None = None
-    batch_ms: int = 0
-    most_records: int = 0
     log: QueryLog | None = None
-    run: str | None = None
-    fails_on_loss: bool = False
-    topic_names: Mapping[str, str] = field(default_factory=dict)
-    compacted: Collection[str] = ()
-    records: DataFrame | None = None
     is_resumed: bool = False
-    until: Mapping[str, Mapping[str, int]] | None = None
-    state_layout: dict[str, str] = field(default_factory=dict)
-    appended_state: set[str] = field(default_factory=set)
-    former_rows: dict[str, str] = field(default_factory=dict)
-    computed: Mapping[Expression, str] = field(default_factory=dict)
-    serdes: Mapping[DataSource, RecordSpec] = field(default_factory=dict)
-    idle_ms: int = 0
-    is_lossy: bool = False
     is_first: bool = False
     completes: bool = False
+    computed: Mapping[Expression, str] = field(default_factory=dict)
 
-    @property
-    def source_options(self) -> Mapping[str, str] | None:
-        """Options of the sources of a stream (TaskOptions.java); None for a batch."""
-        if self.run is None:
-            return None
-        limit = {"maxOffsetsPerTrigger": str(self.most_records)} if self.most_records else {}
+    def idle_ms_of(self, node: Node) -> int:
+        """Return how long results of ``node`` wait without new rows; 0: without limit, or not at all."""
+        return self.stage.plan.idle_ms if waits(node) else 0
+
+    def options(self, topics: Topics) -> dict[str, str]:
+        """Return the options of a source that reads ``topics`` (TaskOptions.java)."""
+        limit = {"maxOffsetsPerTrigger": str(topics.most_records)} if topics.most_records else {}
         return limit | {
-            "ksql.run": self.run,
+            "ksql.run": topics.run,
             "ksql.tasks": str(self.tasks.readers),
             "ksql.partitions": str(self.tasks.partitions if self.tasks.by_partition else 0),
             "ksql.one.order": str(self.tasks.is_one_order).lower(),
             "ksql.left.first": str(self.tasks.takes_left_first).lower(),
-            "ksql.max.task.idle.ms": str(self.max_idle_ms),
-            "ksql.feeds": self.feeds or "",
-            "ksql.waits.for": self.waits_for or "",
-            "ksql.batch.ms": str(self.batch_ms),
+            "ksql.max.task.idle.ms": str(topics.max_idle_ms),
+            "ksql.feeds": "" if self.stage.is_last else self.stage.sink.topic,
+            "ksql.waits.for": waits_for(self.stage) or "",
+            "ksql.batch.ms": str(topics.batch_ms),
             "ksql.log": self.log.log if self.log is not None else "",
             "ksql.query": self.log.query if self.log is not None else "",
-            "ksql.fails.on.loss": str(self.fails_on_loss).lower(),
+            "ksql.fails.on.loss": str(topics.fails_on_loss).lower(),
         }
 
-    def idle_ms_of(self, node: Node) -> int:
-        """Return how long results of ``node`` wait without new rows; 0: without limit, or not at all."""
-        return self.idle_ms if waits(node) else 0
-
-    def options_of(self, source: DataSource) -> Mapping[str, str] | None:
-        """Return source_options for ``source``, with its time AS OF and the place of its older records."""
-        options = self.source_options
-        if options is None:
-            return None
+    def options_of(self, source: DataSource, topics: Topics) -> dict[str, str]:
+        """Return ``options`` for ``source``, with its time AS OF and the place of its older records."""
+        options = self.options(topics)
         if self.is_first:
-            options = {**options, "ksql.first": "true"}
+            options["ksql.first"] = "true"
         as_of_ms = self.setting(AS_OF)
         if as_of_ms is not None:
-            options = {**options, "ksql.as.of.ms": str(as_of_ms)}
-        if self.until is not None:
-            until = {name: self.until[name] for name in topic_patterns.names(source.topic, self.until)}
-            options = {**options, "ksql.until": json.dumps(until)}
-        if source.archive is None:
-            return options
-        return {
-            **options,
-            "ksql.archive": archives.located(self.session, source.archive),
-            "ksql.archive.topic": self.topic_names.get(source.topic, ""),
-            "ksql.archive.first": str(source.topic in self.compacted).lower(),
-        }
+            options["ksql.as.of.ms"] = str(as_of_ms)
+        if topics.until is not None:
+            until = {name: topics.until[name] for name in topic_patterns.names(source.topic, topics.until)}
+            options["ksql.until"] = json.dumps(until)
+        if source.archive is not None:
+            options["ksql.archive"] = archives.located(self.session, source.archive)
+            options["ksql.archive.topic"] = topics.archive_names.get(source.topic, "")
+            options["ksql.archive.first"] = str(source.topic in topics.compacted).lower()
+        return options
 
     def lower(
         self, node: Expression, step: str, what: str, row: Sequence[str] = (), *, at_root: bool = True
@@ -180,6 +166,22 @@ class Context:
         return f"element_at(array({numbers}), cast({number} AS int) % {len(self.numbers)} + 1)"
 
 
+@dataclass(frozen=True)
+class Built:
+    """A frame, and the layout of the state that is kept for it.
+
+    Args:
+        frame: the frame.
+        layout: what the bytes in the state mean, part -> description. A query resumes only from state with an
+            equal layout (runtime/queries/checkpoints.py).
+        appended: parts of it that the state may lack.
+    """
+
+    frame: DataFrame
+    layout: Mapping[str, str] = field(default_factory=dict)
+    appended: Collection[str] = ()
+
+
 class Transformations:
     """Projections and filters over a frame, which Spark analyses together (Transformations.java).
 
@@ -190,12 +192,12 @@ class Transformations:
         self._below = frame
         self._texts: list[list[str]] = []
 
-    def select(self, *columns: str) -> Transformations:
+    def select(self, *columns: str) -> Self:
         """Make a row of each row; ``columns``: texts in Spark SQL, each a column's name or with ``AS``."""
         self._texts.append(["SELECT", *columns])
         return self
 
-    def filter(self, condition: str) -> Transformations:
+    def filter(self, condition: str) -> Self:
         """Keep the rows for which ``condition``, text in Spark SQL, is true."""
         self._texts.append(["FILTER", condition])
         return self
@@ -244,6 +246,11 @@ def task_numbers(session: SparkSession, parts: int, tasks: int) -> tuple[int, ..
     for row in rows:
         free.setdefault(row["task"], []).append(row["n"])
     return tuple(free[part % tasks][part // tasks] for part in range(parts))
+
+
+def union(frames: Iterable[DataFrame]) -> DataFrame:
+    """The rows of all ``frames``, which have columns of the same types; names are those of the first."""
+    return functools.reduce(DataFrame.unionAll, frames)
 
 
 def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -> DataFrame:

@@ -56,7 +56,7 @@ from ksql_spark.schema import (
     Schema,
 )
 from ksql_spark.spark import jvm, sources
-from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
+from ksql_spark.spark.frames import Built, Context, Transformations, event_time_column, named, quoted
 from ksql_spark.spark.packed import (
     PACKED_HEADERS,
     PASSED_THROUGH,
@@ -99,27 +99,28 @@ def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
     return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
 
 
-def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> Built:
     """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
     frame = deleting(node, inputs[0], context)
     return _passed_on(node, frame, context, "tombstoneFilter", context.is_resumed, state={})
 
 
-def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> Built:
     """TTL of a table's rows (reference §6.16)."""
     state = {"TTL": f"{node.ttl_ms} ms"}
     return _passed_on(node, inputs[0], context, "expire", node.ttl_ms, state=state)
 
 
-def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Context) -> Built:
     """A table whose changes leave out columns (reference §5.9); rows have the places of their records."""
     assert isinstance(node.child, Source)
     source, prefix = node.child.source, f"{node.child.alias}_" if node.child.prefixed else ""
     places = [name for name in (ROWPARTITION, ROWOFFSET) if node.schema.find(name) is None]
-    frame = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
+    built = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
     if not source.constraints:
-        return frame
-    return frame.filter(sources.allowed(source, prefix, context.log, has_place=False))
+        return built
+    allowed = sources.allowed(source, prefix, context.log, has_place=False)
+    return replace(built, frame=built.frame.filter(allowed))
 
 
 def _passed_on(
@@ -130,7 +131,7 @@ def _passed_on(
     *arguments: bool | int,
     state: Mapping[str, str],
     places: Sequence[str] = (),
-) -> DataFrame:
+) -> Built:
     """A table's rows and deletions, by its key, through an operator that leaves rows as they are.
 
     ``places``: the pseudo columns of its records that rows keep.
@@ -140,7 +141,7 @@ def _passed_on(
     keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     records = _rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
-    done = operator(context, name, [records], *arguments, state={"key": keys_ddl, **state})
+    done = operator(context, name, [records], *arguments, state={"key": keys_ddl, **state}, tables=[side])
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
         named(unpacked("l", side.ddl), "__l"),
@@ -152,10 +153,10 @@ def _passed_on(
     passed = passed_through(context)
     left = [*(c.name for c in node.schema.value), *(name for name in places if name not in passed)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
-    return done.select(*columns, *passed, NULL_VALUE).frame()
+    return done.select(*columns, *passed, NULL_VALUE).built()
 
 
-def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> Built:
     """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
     carried = Carried.of(inputs[0], node.child.schema, context)
     side = Side(Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").frame(), carried.types)
@@ -166,10 +167,10 @@ def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context
     records = side.records(0, keys, context, packs_nulls=True)
     done = operator(context, "deduplicate", [records], within_ms, state=state)
     done.select(named(unpacked("l", side.ddl), "__l"), *carried.hidden)
-    return done.select(*carried.columns, *carried.hidden_names).frame()
+    return done.select(*carried.columns, *carried.hidden_names).built()
 
 
-def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Calls with OVER (reference §6.14); rows keep hidden columns.
 
     The operator takes -1 for UNBOUNDED, and for no WITHIN.
@@ -237,10 +238,10 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> DataFrame
         for i, calls in enumerate(frames.values())
         for call, _ in calls
     ]
-    return done.select(*carried.columns, *columns, *carried.hidden_names).frame()
+    return done.select(*carried.columns, *columns, *carried.hidden_names).built()
 
 
-def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
     is_table = is_of_changes(node)
     changes = node.child.child if isinstance(node.child, Exchange) else None
@@ -297,7 +298,7 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> DataFram
     left = [name for name in carried.types if name not in (*new, NULL_KEY)]
     columns += [named(f"__l.{quoted(name)}", name) for name in left]
     columns += [named(f"__n.{name}", name) for name in RANKS if node.ranks]
-    return done.select(*columns, *carried.hidden_names).frame()
+    return done.select(*columns, *carried.hidden_names).built()
 
 
 @dataclass(frozen=True)
@@ -354,8 +355,16 @@ class _JoinInputs:
         both = jvm.empty_frame(context.session, f"{self.left.ddl}, {self.right.ddl}")
         return jvm.pair_condition(both.filter(lower_condition(self.node.residual)), len(self.left.types))
 
-    def result(self, done: Transformations, context: Context) -> DataFrame:
-        """An operator's output as the node's columns; the key column has the value that was joined on."""
+    def done(
+        self,
+        context: Context,
+        name: str,
+        inputs: Sequence[DataFrame],
+        *arguments: Any,
+        state: Mapping[str, str],
+    ) -> Built:
+        """The node's columns from an operator's output; the key column has the value that was joined on."""
+        done = operator(context, name, inputs, *arguments, state=state, tables=[self.left, self.right])
         done.select(
             named(unpacked("k", self.key_ddl), "__k"),
             named(unpacked("l", self.left.ddl), "__l"),
@@ -370,14 +379,14 @@ class _JoinInputs:
             columns.append(named(text, column.name))
         columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
-        return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+        return done.select(*columns, *passed_through(context), NULL_VALUE).built()
 
 
 def _names(schema: Schema) -> list[str]:
     return [c.name for c in schema.columns]
 
 
-def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """A stream with a table (reference §6.6), or with its versions."""
     is_outer = node.join == "LEFT"
     join = _JoinInputs.of(node, inputs)
@@ -394,26 +403,24 @@ def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context)
     state = {"key": join.key_ddl, "right": join.right.ddl}
     condition = join.condition(context)
     if node.grace_ms is None:
-        return join.result(
-            operator(context, "streamTableJoin", [left, right], is_outer, condition, state=state), context
-        )
+        return join.done(context, "streamTableJoin", [left, right], is_outer, condition, state=state)
     state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
     # a record without a value joins with nothing, but advances stream time
     idle_ms = context.idle_ms_of(node)
     inputs = [left, right, *heartbeats(idle_ms, context)]
     arguments = (is_outer, condition, node.grace_ms, idle_ms)
-    return join.result(operator(context, "versionedTableJoin", inputs, *arguments, state=state), context)
+    return join.done(context, "versionedTableJoin", inputs, *arguments, state=state)
 
 
-def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Two tables by their primary keys (reference §6.7)."""
     join = _JoinInputs.of(node, inputs)
     outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=False, right_nulls=False)
-    return join.result(operator(context, "tableTableJoin", records, *outer, state=join.state), context)
+    return join.done(context, "tableTableJoin", records, *outer, state=join.state)
 
 
-def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Context) -> Built:
     """UNION, EXCEPT and INTERSECT of tables (reference §6.18): the rows of each key are compared."""
     records, branches = [], operands(node)
     for number, (branch, frame) in enumerate(zip(branches, inputs, strict=True)):
@@ -430,10 +437,10 @@ def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Cont
     done = operator(context, "setOperation", records, list(postfix(node)), state=state)
     done.select(named(unpacked("k", row), "__row"), *passed_through(context), named("l IS NULL", NULL_VALUE))
     columns = [named(f"__row.{quoted(c.name)}", c.name) for c in node.schema.columns]
-    return done.select(*columns, *passed_through(context), NULL_VALUE).frame()
+    return done.select(*columns, *passed_through(context), NULL_VALUE).built()
 
 
-def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
     assert node.within is not None  # the analyzer has required it
     join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
@@ -448,10 +455,10 @@ def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context
     state = {**join.state, "rows": "groups by side, bucket and key"}
     if is_semi:
         state["left rows"] = "without a partner"
-    return join.result(operator(context, "streamStreamJoin", inputs, *arguments, state=state), context)
+    return join.done(context, "streamStreamJoin", inputs, *arguments, state=state)
 
 
-def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], context: Context) -> Built:
     """GROUP BY and HAVING (reference §6.8): a row with a value and a group updates Catalyst's aggregates."""
     node, having = grouped(operation)
     assert node is not None
@@ -518,13 +525,10 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     appended = [call for call in node.aggregates if call.is_appended]
     if appended:
         state[FIRST] = str(len(node.aggregates) - len(appended))
-        context.appended_state.add(FIRST)
     aggregator, buffers = jvm.aggregator(template, having is not None, len(appended))
     for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
-    for call in appended:
-        context.appended_state.update((str(call), f"buffer of {call}"))
     number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
     done = operator(
         context,
@@ -539,7 +543,7 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         str(window.step or "") if window else "",
         window.grace_ms if window else 0,
         is_final,
-        is_final and context.is_lossy,
+        is_final and context.stage.plan.is_lossy,
         idle_ms,
         every_ms,
         state=state,
@@ -555,7 +559,8 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
     hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
-    return done.select(*groups, *values, *hidden).frame()
+    new = [FIRST, *map(str, appended), *(f"buffer of {call}" for call in appended)] if appended else []
+    return done.select(*groups, *values, *hidden).built(new)
 
 
 def _grouped(
@@ -620,7 +625,7 @@ def unpack(node: Exchange, frame: DataFrame) -> DataFrame:
     return Transformations(frame).select(*parts).select(*columns, *null_key, *hidden).frame()
 
 
-def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Old rows to retract and new rows to add; the sign (see the node) is the last column."""
     side = Side.of(inputs[0], node.schema)
     bounds = [] if node.child.window is None else [WINDOWSTART, WINDOWEND]
@@ -628,7 +633,7 @@ def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) 
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": keys_ddl, "row": side.ddl}
     records = _rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
-    rows = operator(context, "tableChanges", [records], state=state)
+    rows = operator(context, "tableChanges", [records], state=state, tables=[side])
     shown = bounds if node.has_bounds else []
     hidden = [*shown, *PASSED_THROUGH, NULL_VALUE]
     key = unpacked("k", keys_ddl)
@@ -646,12 +651,10 @@ def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) 
     done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
     is_replaced = "__next IS NOT NULL AND __group = __next_group"
     done = done.selectExpr("__row", named(f"if({is_replaced}, -2, {quoted(SIGN)})", SIGN), *hidden)
-    return done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE)
+    return Built(done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE), rows.layout)
 
 
-def foreign_key_subscribe(
-    node: ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context
-) -> DataFrame:
+def foreign_key_subscribe(node: ForeignKeySubscribe, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Subscribe."""
     side = Side.of(inputs[0], node.child.schema)
     keys = ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(node.child.schema.key))
@@ -680,7 +683,7 @@ def foreign_key_subscribe(
         "row": side.ddl,
     }
     done = operator(context, "foreignKeySubscribe", [records], node.join == "LEFT", state=state)
-    return done.select("k AS K", "l AS V", *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
+    return done.select("k AS K", "l AS V", *PASSED_THROUGH, named("false", NULL_VALUE)).built()
 
 
 def _messages(frame: DataFrame, context: Context) -> DataFrame:
@@ -691,7 +694,7 @@ def _messages(frame: DataFrame, context: Context) -> DataFrame:
     )
 
 
-def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Answer."""
     asked = _messages(inputs[0], context)
     side = Side.of(inputs[1], node.right.schema)
@@ -699,10 +702,10 @@ def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], cont
     state = {"key": key_ddl([node.right_key.type]), "right": side.ddl}
     done = operator(context, "foreignKeyAnswer", [asked, right], node.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
-    return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).frame()
+    return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).built()
 
 
-def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Latest."""
     keys = node.bound.left.schema.key
     keys_ddl = key_ddl([c.type for c in keys])
@@ -720,4 +723,4 @@ def foreign_key_latest(node: ForeignKeyJoin, inputs: Sequence[DataFrame], contex
     for column in node.schema.columns:
         side = "__l" if column.name in left else "__r"
         columns.append(named(names.get(column.name, f"{side}.{quoted(column.name)}"), column.name))
-    return done.select(*columns, *PASSED_THROUGH, NULL_VALUE).frame()
+    return done.select(*columns, *PASSED_THROUGH, NULL_VALUE).built()

@@ -49,7 +49,7 @@ def rows(
         setting: effective value of a property, by name.
     """
     first = json.dumps({str(partition): offset for partition, offset in starts.items()})
-    raw = sources.read(session, consumer, source.topic, {source.topic: first}, is_batch=True, ends=ends)
+    raw = sources.read(session, consumer, source.topic, {source.topic: first}, ends=ends)
     frame = sources.decode(raw, source, "", (), log, setting)
     names = [quoted(column.name) for column in columns]
     if not source.is_table:
@@ -74,7 +74,7 @@ def raw_records(
     ``columns``: of Spark's source of Kafka; the other parameters are those of rows().
     """
     first = json.dumps({str(partition): offset for partition, offset in starts.items()})
-    raw = sources.read(session, consumer, topic, {topic: first}, is_batch=True, ends=ends)
+    raw = sources.read(session, consumer, topic, {topic: first}, ends=ends)
     return raw.selectExpr(*(quoted(column.name) for column in columns)).toArrow()
 
 
@@ -160,7 +160,7 @@ def bring_into_step(
     wanted = encoded.groupBy("key").agg(
         *_exprs("first(value) AS value", "count(*) AS n", "first(shown) AS shown")
     )
-    raw = sources.read(session, consumer, table.topic, {}, is_batch=True, ends=ends)
+    raw = sources.read(session, consumer, table.topic, {}, ends=ends)
     there = raw.groupBy("key").agg(*_exprs("max_by(value, offset) AS value"))
     wanted.createOrReplaceTempView("wanted")
     there.createOrReplaceTempView("there")

@@ -20,7 +20,7 @@ from ksql_spark.plan.nodes import FINAL, MatchRecognize, PatternAggregate, RowPa
 from ksql_spark.plan.patterns import PatternValue
 from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
 from ksql_spark.spark import jvm, packed
-from ksql_spark.spark.frames import Context, Transformations, named, quoted
+from ksql_spark.spark.frames import Built, Context, Transformations, named, quoted
 from ksql_spark.types import BYTES, INTEGER, SqlType
 
 _ALL = -1
@@ -86,7 +86,7 @@ class _Slots:
         return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.types.items())
 
 
-def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
+def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: Context) -> Built:
     """The matches; rows of ALL ROWS PER MATCH keep hidden columns."""
     pattern = node.pattern
     carried = packed.Carried.of(inputs[0], node.child.schema, context)
@@ -114,7 +114,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *made).select(*pair, *keys, *map(quoted, hidden))
     side = packed.Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
-    expressions, results = _expressions(pattern, types, totals, context)
+    expressions, results, buffers = _expressions(pattern, types, totals, context)
     symbols = _symbols(pattern)
     automaton = pattern.automaton
     key_ddl = packed.key_ddl([key.type for key in node.keys])
@@ -125,6 +125,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         "values": ", ".join(results),
         "within": f"{pattern.within_ms} ms, SKIP {pattern.shown_skip}",
         "definitions": pattern.shown_definitions,
+        **buffers,
     }
     if pattern.all_rows:
         state["rows"] = packed.columns_ddl(carried.types)
@@ -157,8 +158,8 @@ def _symbols(pattern: RowPattern) -> list[str]:
 
 def _expressions(
     pattern: RowPattern, types: Mapping[str, SqlType], totals: Sequence[str], context: Context
-) -> tuple[Any, list[str]]:
-    """The operator's expressions, and the columns of each part of its results, as DDL.
+) -> tuple[Any, list[str], dict[str, str]]:
+    """The operator's expressions, the columns of each part of its results, and the buffers of aggregates.
 
     Args:
         pattern: the pattern.
@@ -197,14 +198,15 @@ def _expressions(
             template.selectExpr(*(named(take[name], name) for name in slots.types)),
         )
     row_frame = jvm.empty_frame(context.session, ", ".join(row))
+    buffers_of = {}
     for of, group in groups.items():
         outputs = [named(text, total.call.name) for total, text in group]
         aggregator, buffers = jvm.aggregator(row_frame.selectExpr(*outputs), has_condition=False)
         number = _ALL if of is None else symbols.index(of)
         needed = any(total.call.name in used for total, _ in group)
         made.aggregator(aggregator, len(group), number, needed)
-        context.state_layout[f"buffers of {'all rows' if of is None else of}"] = ", ".join(buffers)
-    return made, results
+        buffers_of[f"buffers of {'all rows' if of is None else of}"] = ", ".join(buffers)
+    return made, results, buffers_of
 
 
 def _result_ddl(group: Sequence[PatternAggregate]) -> str:
@@ -213,12 +215,12 @@ def _result_ddl(group: Sequence[PatternAggregate]) -> str:
 
 def _result(
     node: MatchRecognize,
-    done: Transformations,
+    done: packed.Operated,
     carried: packed.Carried | None,
     results: Sequence[str],
     key_ddl: str,
     context: Context,
-) -> DataFrame:
+) -> Built:
     """The operator's output as the node's columns."""
     count = len(results) * (2 if node.pattern.all_rows else 1)
     parts = ", ".join(f"p{i} binary" for i in range(count))
@@ -252,7 +254,7 @@ def _result(
     if carried is not None:  # hidden columns of the rows, which are packed with them; the key is another one
         visible = {NULL_KEY, *(c.name for c in node.schema.columns)}
         columns += [named(f"__l.{quoted(name)}", name) for name in carried.types if name not in visible]
-    return done.select(*columns, *names).frame()
+    return done.select(*columns, *names).built()
 
 
 def _places(pattern: RowPattern, results: Sequence[str]) -> dict[str, str]:

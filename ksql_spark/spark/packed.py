@@ -6,7 +6,7 @@ KeyedOperator.java lists the columns.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,16 @@ from ksql_spark.schema import (
     Schema,
 )
 from ksql_spark.spark import aggregate_calls, jvm, sources
-from ksql_spark.spark.frames import Context, Transformations, event_time_column, named, quoted
+from ksql_spark.spark.frames import (
+    Built,
+    Context,
+    Topics,
+    Transformations,
+    event_time_column,
+    named,
+    quoted,
+    union,
+)
 from ksql_spark.types import BOOLEAN, INTEGER, Array, SqlType
 
 #: a record's headers as bytes; most have none
@@ -78,8 +87,6 @@ class Side:
             packs_nulls: keep them, with a key in which NULL is a value like others.
             task: text of the task, over the frame's columns; None: the task of the key.
         """
-        if UNCHANGED in self.types:
-            context.former_rows[str(side)] = self.ddl
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
         parts_of_key = [f"__part_{i}" for i in range(len(key))]
         rows = Transformations(self.frame).select(
@@ -124,23 +131,43 @@ def key_ddl(types: Sequence[SqlType]) -> str:
     return ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
 
 
+class Operated(Transformations):
+    """Transformations of what a keyed operator returns; ``layout``: that of its state (Built)."""
+
+    def __init__(self, frame: DataFrame, layout: Mapping[str, str]) -> None:
+        super().__init__(frame)
+        self.layout = layout
+
+    def built(self, appended: Collection[str] = ()) -> Built:
+        """The frame with all of them, and the layout; ``appended``: see there."""
+        return Built(self.frame(), self.layout, appended)
+
+
 def operator(
-    context: Context, name: str, inputs: Sequence[DataFrame], *arguments: Any, state: Mapping[str, str]
-) -> Transformations:
+    context: Context,
+    name: str,
+    inputs: Sequence[DataFrame],
+    *arguments: Any,
+    state: Mapping[str, str],
+    tables: Sequence[Side] = (),
+) -> Operated:
     """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
 
-    ``state``: the layout of the bytes that it keeps, see Context.state_layout.
+    Args:
+        context: of the query.
+        name: the operator's.
+        inputs: from Side.records, and heartbeats.
+        arguments: the operator's.
+        state: the layout of the bytes that it keeps.
+        tables: the sides, by their numbers, whose rows may leave out columns (FormerRows.java).
     """
-    former = {f"former rows {side}": ddl for side, ddl in context.former_rows.items()}
-    context.state_layout.update({"operator": name, **state, **former})
-    context.session.conf.set("spark.ksql.formerRows", json.dumps(context.former_rows))
-    both = inputs[0]
-    for other in inputs[1:]:
-        both = both.unionAll(other)
-    done = jvm.keyed_operator(name, both, *arguments)
+    former = {str(i): side.ddl for i, side in enumerate(tables) if UNCHANGED in side.types}
+    layout = {"operator": name, **state, **{f"former rows {side}": ddl for side, ddl in former.items()}}
+    context.session.conf.set("spark.ksql.formerRows", json.dumps(former))
+    done = jvm.keyed_operator(name, union(inputs), *arguments)
     headers = f"{unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
-    return Transformations(done).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
+    return Operated(done, layout).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
 
 
 def passed_through(context: Context) -> tuple[str, ...]:
@@ -150,11 +177,12 @@ def passed_through(context: Context) -> tuple[str, ...]:
 
 def heartbeats(idle_ms: int, context: Context, every_ms: int = 0) -> list[DataFrame]:
     """A frame of heartbeats for every task, if an operator with this timeout or interval (ms) needs them."""
-    if not (idle_ms or every_ms) or context.heartbeats is None:
+    topics = context.reads
+    if not (idle_ms or every_ms) or not isinstance(topics, Topics) or topics.heartbeats is None:
         return []
-    latest = {context.heartbeats: '{"0": -1}'}
-    topic = context.heartbeats
-    raw = sources.read(context.session, context.consumer, topic, latest, options=context.source_options)
+    latest = {topics.heartbeats: '{"0": -1}'}
+    options = context.options(topics)
+    raw = sources.read(context.session, topics.consumer, topics.heartbeats, latest, options=options)
     task = named(f"explode(array({', '.join(map(str, context.numbers))}))", "task")
     nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
     return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]

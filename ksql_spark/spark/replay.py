@@ -52,12 +52,10 @@ def evaluate(
         reports: takes what fails.
         setting: effective value of a property, by name.
     """
-    context = Context(
-        session, {}, {}, is_batch=True, setting=setting, log=reports, records=_frame(session, records)
-    )
+    context = Context(session, stage, _frame(session, records), setting=setting, log=reports)
     topic = records[0].topic
     encoded = sinks.encode(
-        build(stage, context),
+        build(context).frame,
         stage.sink,
         sink_partitions,
         reports.of_topic(topic),

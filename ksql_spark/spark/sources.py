@@ -109,7 +109,6 @@ def read(
     topic: str,
     starts: Mapping[str, str],
     *,
-    is_batch: bool = False,
     ends: Mapping[int, int] | None = None,
     options: Mapping[str, str] | None = None,
     archive: ArchiveRange | None = None,
@@ -121,17 +120,16 @@ def read(
         consumer: settings of Kafka's consumers, ``bootstrap.servers`` among them.
         topic: one topic, or a pattern of topics.
         starts: topic -> {partition: offset} as JSON, or "earliest"; used only where no checkpoint is.
-        is_batch: read what is there now instead of a stream.
         ends: partition -> offset at which a batch ends; None: where the topic does.
         archive: of a batch, what it reads besides.
-        options: of a stream that is read by tasks and can be drained (Context.source_options); None: Spark's
-            own source.
+        options: of a stream that is read by tasks and can be drained (Context.options); None: a batch of what
+            is there now.
     """
     known = {name: json.loads(starts[name]) for name in topic_patterns.names(topic, starts)}
     start = json.dumps(known) if known else "earliest"
-    reader: Any = session.read if is_batch else session.readStream
-    reader = reader.format("kafka" if options is None else "org.ksqlspark.kafka.DrainableSource")
-    reader = reader.options(**(options or {}))
+    reader: Any = session.read.format("kafka")
+    if options is not None:
+        reader = session.readStream.format("org.ksqlspark.kafka.DrainableSource").options(**options)
     if ends is not None:
         reader = reader.option("endingOffsets", json.dumps({topic: {str(p): end for p, end in ends.items()}}))
     frame: DataFrame = (

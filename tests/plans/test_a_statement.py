@@ -86,7 +86,7 @@ def test_text_of_an_expression(queries: list[PlannedQuery]) -> None:
 def test_frame(queries: list[PlannedQuery], local_spark: SparkSession) -> None:
     (stage,) = queries[0].plan.stages
     records = local_spark.readStream.format("rate").load().selectExpr(*RECORD)
-    frame = build(stage, Context(local_spark, {}, {}, records=records, setting=lambda name: None))
+    frame = build(Context(local_spark, stage, records)).frame
     _, columns, plan = shown("Build")
     assert columns == ", ".join(frame.columns)
     _check(plan, frame)

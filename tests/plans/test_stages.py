@@ -54,11 +54,6 @@ def test_layouts_of_state(path: Path, local_spark: SparkSession) -> None:
     records = local_spark.readStream.format("rate").load().selectExpr(*RECORD)
 
     def layouts(query: PlannedQuery) -> list[dict[str, str]]:
-        found = []
-        for stage in query.plan.stages:
-            context = Context(local_spark, {}, {}, records=records, setting=lambda name: None)
-            build(stage, context)
-            found.append(context.state_layout)
-        return found
+        return [dict(build(Context(local_spark, stage, records)).layout) for stage in query.plan.stages]
 
     _check(path, layouts, "layouts")

@@ -285,9 +285,9 @@ class Checkpoint:
         """Make sure that state is read as it was written; if there is none yet, record its layout.
 
         Args:
-            layout: how the query that is about to start reads the state (Context.state_layout).
+            layout: how the query that is about to start reads the state (Built.layout).
             spark_version: Spark's version, to record which release wrote the state.
-            appended: the parts that the state may lack (Context.appended_state). They are recorded before
+            appended: the parts that the state may lack (Built.appended). They are recorded before
                 the first of them is written, so that no plan without them reads the state any more.
 
         Raises:

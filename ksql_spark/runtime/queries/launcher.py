@@ -19,7 +19,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Spec
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.sinks import archive_name
-from ksql_spark.plan.distribution import Tasks, assign, waits_for
+from ksql_spark.plan.distribution import Tasks, assign
 from ksql_spark.plan.stages import (
     EXACTLY_ONCE,
     MICROBATCH,
@@ -35,7 +35,7 @@ from ksql_spark.runtime.queries.idle_heartbeat import IdleHeartbeat
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.spark import jvm, master, sinks
 from ksql_spark.spark.build import build
-from ksql_spark.spark.frames import Context, configure, task_numbers
+from ksql_spark.spark.frames import Context, Topics, configure, task_numbers
 from ksql_spark.spark.processing_log import ProcessingLog, QueryLog
 from ksql_spark.spark.query import SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
@@ -180,34 +180,36 @@ class Launcher:
         if is_limited and is_collected:
             most_records = min(most_records or COLLECTED_RECORDS, COLLECTED_RECORDS)
         archived = [source.topic for source in plan.sources if source.archive is not None]
-        context = Context(
-            session,
+        reads = Topics(
             consumer,
             starts,
-            tasks=tasks,
-            numbers=numbers,
-            setting=lambda name: self._setting_of(query, name),
+            run,
             heartbeats=self._heartbeat.topic()
             if stage.needs_heartbeats and stage.mode == MICROBATCH and until is None
             else None,
-            log=report,
-            run=run,
             max_idle_ms=int(self._setting_of(query, "ksql.streams.max.task.idle.ms")),
-            feeds=feeds,
-            waits_for=waits_for(stage),
             batch_ms=interval_ms,
             most_records=most_records,
             fails_on_loss=not self._skips_losses(query),
-            topic_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
-            compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
-            is_resumed=resumed_at is not None,
             until=until,
+            archive_names={topic: archive_name(topic, self._admin.topic_id(topic)) for topic in archived},
+            compacted=[topic for topic in archived if self._admin.is_compacted(topic)],
+        )
+        context = Context(
+            session,
+            stage,
+            reads,
+            tasks,
+            numbers,
+            setting=lambda name: self._setting_of(query, name),
+            log=report,
+            is_resumed=resumed_at is not None,
         )
         with registry.with_functions(self._functions):
-            frame = build(stage, context)
-        checkpoint.check_layout(context.state_layout, session.version, context.appended_state)
+            built = build(context)
+        checkpoint.check_layout(built.layout, session.version, built.appended)
         records = sinks.encode(
-            frame,
+            built.frame,
             stage.sink,
             query.sink_partitions if is_last else None,
             report.of_topic(stage.record_topic) if report is not None else None,

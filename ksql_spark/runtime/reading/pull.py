@@ -191,8 +191,8 @@ def run_on_stream(
     """
     (source,) = plan.sources
     archive = ranges.archives.get(source.topic)
-    records = read(session, consumer, source.topic, ranges.starts, is_batch=True, archive=archive)
-    frame = build(plan.last, Context(session, consumer, {}, is_batch=True, records=records))
+    records = read(session, consumer, source.topic, ranges.starts, archive=archive)
+    frame = build(Context(session, plan.last, records)).frame
     serde = value_serde(plan.sink)
     names = [quoted(c.name) for c in plan.sink.schema.value]
     encoded = frame.selectExpr(f"{serde.encode_sql(names)} AS row")
