@@ -204,8 +204,7 @@ class Client:
 
 
 def _arguments(settings: Settings | None) -> dict[str, Any]:
-    given = settings or Settings()
-    return {"properties": given.properties, "variables": given.variables, "waits": given.waits}
+    return dict(vars(settings or Settings()))
 
 
 def until_ready(server: Client, deadline_s: float, pause_s: float = 0.2) -> Iterator[None]:

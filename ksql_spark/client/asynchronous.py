@@ -14,7 +14,7 @@ from ksql_spark.client.connection import http_settings
 from ksql_spark.client.errors import NotConnectedError
 from ksql_spark.client.lines import aiter_lines
 from ksql_spark.client.protocol import Parameters
-from ksql_spark.client.servers import Servers, addresses
+from ksql_spark.client.servers import addresses
 
 
 def connect_async(
@@ -44,12 +44,8 @@ class AsyncConnection:
         reads_own_writes: bool,
         urls: Sequence[str],
     ) -> None:
-        self._servers = Servers(urls)
         self._http = http
-        self._settings = protocol.Settings(properties)
-        self._reads_own_writes = reads_own_writes
-        self._token: str | None = None
-        self._sequence: int | None = None
+        self._session = protocol.Session(urls, properties, reads_own_writes)
 
     async def __aenter__(self) -> AsyncConnection:
         return self
@@ -78,10 +74,7 @@ class AsyncConnection:
         self, text: str, parameters: Parameters = None
     ) -> AsyncIterator[tuple[protocol.Columns, AsyncIterator[tuple[Any, ...]]]]:
         """The columns of a SELECT and its rows as they arrive; the end of the block ends the query."""
-        settings = self._settings
-        body = protocol.query_body(
-            text, parameters, settings.properties, self._token, variables=settings.variables
-        )
+        body = self._session.query(text, parameters)
         answer, url = await self._send("/query-stream", json=body, headers={"Accept": protocol.DELIMITED})
         async with contextlib.aclosing(answer):
             await _check(answer, url)
@@ -92,21 +85,13 @@ class AsyncConnection:
 
     async def run(self, text: str, parameters: Parameters = None) -> list[dict[str, Any]]:
         """Run statements that are not queries; returns their results in the form of the REST API."""
-        settings = self._settings
-        body = protocol.statement_body(
-            text, parameters, settings.properties, self._sequence, settings.variables
-        )
-        answer, url = await self._send("/ksql", json=body)
+        answer, url = await self._send("/ksql", json=self._session.statements(text, parameters))
         async with contextlib.aclosing(answer):
             await _check(answer, url)
             with protocol.reading(url):
-                content = await answer.aread()
-            entities: list[dict[str, Any]] = protocol.parsed(content, list, url)
-            if self._reads_own_writes and protocol.TOKEN_HEADER in answer.headers:
-                self._token = answer.headers[protocol.TOKEN_HEADER]
-        self._sequence = protocol.last_sequence(entities) or self._sequence
-        protocol.check_carried_out(entities)
-        self._settings.note(text)
+                await answer.aread()
+        entities = self._session.ran(answer, url)
+        self._session.settings.note(text)
         return entities
 
     async def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -128,7 +113,7 @@ class AsyncConnection:
             UnreachableError: no server is reachable.
             InterfaceError: the connection is closed.
         """
-        for url in self._servers.attempts():
+        for url in self._session.servers.attempts():
             try:
                 with protocol.sending(url):
                     request = self._http.build_request("POST", url + path, **arguments)

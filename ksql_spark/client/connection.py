@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 
@@ -22,7 +22,7 @@ from ksql_spark.client.errors import (
 from ksql_spark.client.frames import FrameStream, LineStream, shut_down
 from ksql_spark.client.lines import iter_lines
 from ksql_spark.client.protocol import Columns, Description, Parameters
-from ksql_spark.client.servers import Servers, addresses
+from ksql_spark.client.servers import addresses
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -92,12 +92,7 @@ class Connection:
         urls: Sequence[str],
     ) -> None:
         self._http = http
-        self._servers = Servers(urls)
-        self._settings = protocol.Settings(properties)
-        self._reads_own_writes = reads_own_writes
-        #: consistency token with the records that the next query must include
-        self._token: str | None = None
-        self._sequence: int | None = None
+        self._session = protocol.Session(urls, properties, reads_own_writes)
 
     def __enter__(self) -> Connection:
         return self
@@ -145,16 +140,7 @@ class Connection:
         Raises:
             DatabaseError: the statement is rejected, or the server does not respond.
         """
-        settings = self._settings
-        body = protocol.query_body(
-            text,
-            parameters,
-            settings.properties,
-            self._token,
-            resumable=resumable,
-            after=after,
-            variables=settings.variables,
-        )
+        body = self._session.query(text, parameters, resumable=resumable, after=after)
         answer, url = self._started("/query-stream", body, protocol.DELIMITED)
         return Stream(self, answer, url, after)
 
@@ -184,9 +170,8 @@ class Connection:
         Raises:
             DatabaseError: the statement is rejected, or the server does not respond.
         """
-        given, variables = self._settings.with_(properties, variables)
-        body = protocol.query_body(
-            text, parameters, given, self._token, resumable=resumable, after=after, variables=variables
+        body = self._session.query(
+            text, parameters, properties=properties, variables=variables, resumable=resumable, after=after
         )
         answer, url = self._started("/query-stream", body, protocol.FRAMES)
         return FrameStream(answer, partial(self._close_query_at, url))
@@ -200,8 +185,7 @@ class Connection:
         waits: bool = True,
     ) -> FrameStream:
         """Start a PRINT; its lines arrive as ``{"line": text}``. Arguments and errors as for run()."""
-        given, variables = self._settings.with_(properties, variables)
-        body = protocol.statement_body(text, None, given, self._sequence if waits else None, variables)
+        body = self._session.statements(text, properties=properties, variables=variables, waits=waits)
         answer, _ = self._started("/query", body, None)
         return LineStream(answer)
 
@@ -226,17 +210,12 @@ class Connection:
         Raises:
             DatabaseError: a statement is rejected, its query does not run, or no server responds.
         """
-        keeps_own = properties is not None or variables is not None
-        given, variables = self._settings.with_(properties, variables)
-        sequence = self._sequence if waits else None
-        body = protocol.statement_body(text, parameters, given, sequence, variables)
-        answer = self._whole("/ksql", json=body)
-        self._note(answer.headers)
-        entities: list[dict[str, Any]] = answer.json(list)
-        self._sequence = protocol.last_sequence(entities) or self._sequence
-        protocol.check_carried_out(entities)
-        if not keeps_own:  # otherwise the caller keeps its own settings, as the shell does
-            self._settings.note(text)
+        body = self._session.statements(
+            text, parameters, properties=properties, variables=variables, waits=waits
+        )
+        entities = self._session.ran(*self._whole("/ksql", json=body))
+        if properties is None and variables is None:  # otherwise the caller keeps its own, as the shell does
+            self._session.settings.note(text)
         return entities
 
     def validate(
@@ -251,9 +230,8 @@ class Connection:
         Raises:
             DatabaseError: a statement is rejected, the server cannot validate, or no server responds.
         """
-        given, variables = self._settings.with_(properties, variables)
-        body = protocol.statement_body(text, None, given, self._sequence, variables)
-        return int(self._whole("/ksql/validate", json=body).json(dict)["statements"])
+        body = self._session.statements(text, properties=properties, variables=variables)
+        return int(self._object("/ksql/validate", json=body)["statements"])
 
     def info(self) -> dict[str, Any]:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId`` and ``serverStatus`` of the server.
@@ -261,21 +239,19 @@ class Connection:
         Raises:
             DatabaseError: no server responds, or it is still starting.
         """
-        answer = self._whole("/info", method="GET")
-        found: Any = answer.json(dict).get("KsqlServerInfo")
+        answer, url = self._whole("/info", method="GET")
+        found: Any = protocol.parsed(answer.content, dict, url).get("KsqlServerInfo")
         if not isinstance(found, dict):
-            raise protocol.no_server(answer.url)
+            raise protocol.no_server(url)
         return found
 
     def graph(self) -> dict[str, Any]:
         """Return the graph of what runs (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
-        graph: dict[str, Any] = self._whole("/graph", method="GET").json(dict)
-        return graph
+        return self._object("/graph", method="GET")
 
     def rebuild_state(self, query_id: str) -> dict[str, Any]:
         """Make a query reread its topics without state; returns ``queryId`` and ``message``."""
-        rebuilt: dict[str, Any] = self._whole("/state/rebuild", json={"queryId": query_id}).json(dict)
-        return rebuilt
+        return self._object("/state/rebuild", json={"queryId": query_id})
 
     def insert(self, target: str, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write rows, given by column names; returns their number once the brokers have acknowledged them.
@@ -307,14 +283,10 @@ class Connection:
             body = {"queryId": query_id}
             self._send_to(url, "/close-query", json=body, timeout=CONNECT_TIMEOUT_S).close()
 
-    def _note(self, headers: httpx.Headers) -> None:
-        if self._reads_own_writes and protocol.TOKEN_HEADER in headers:
-            self._token = headers[protocol.TOKEN_HEADER]
-
     @property
     def url(self) -> str:
         """The address of the current server."""
-        return self._servers.present
+        return self._session.servers.present
 
     def _started(self, path: str, body: Mapping[str, Any], accept: str | None) -> tuple[httpx.Response, str]:
         """The streaming response to a query, and the server's address."""
@@ -327,16 +299,23 @@ class Connection:
             raise
         return answer, url
 
-    def _whole(self, path: str, **arguments: Any) -> _Whole:
-        """Return a complete response."""
+    def _object(self, path: str, **arguments: Any) -> dict[str, Any]:
+        """The JSON object that is the whole response."""
+        answer, url = self._whole(path, **arguments)
+        found: dict[str, Any] = protocol.parsed(answer.content, dict, url)
+        return found
+
+    def _whole(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
+        """A response that has been read, and its server's address."""
         answer, url = self._send(path, **arguments)
         with contextlib.closing(answer):
             _check(answer, url)
-            return _Whole(_read(answer, url), answer.headers, url)
+            _read(answer, url)
+            return answer, url
 
     def _send(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
         """The response of the first reachable server, and its address; as _send_to()."""
-        for url in self._servers.attempts():
+        for url in self._session.servers.attempts():
             try:
                 return self._send_to(url, path, **arguments), url
             except NotConnectedError as error:
@@ -352,18 +331,6 @@ class Connection:
         """
         with protocol.sending(url):
             return self._http.send(self._http.build_request(method, url + path, **arguments), stream=True)
-
-
-class _Whole(NamedTuple):
-    """A response that has been read, and its server's address."""
-
-    content: bytes
-    headers: httpx.Headers
-    url: str
-
-    def json(self, kind: type[Any]) -> Any:
-        """The content, of type ``kind``. Raises UnreachableError if it is something else."""
-        return protocol.parsed(self.content, kind, self.url)
 
 
 def _check(answer: httpx.Response, url: str) -> None:

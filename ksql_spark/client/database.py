@@ -303,11 +303,10 @@ def connect(
         InterfaceError: arguments that contradict each other.
         OperationalError: there is no server at the URL, or the engine did not start.
     """
-    address, lease = _found(url, data_dir, engine, report, auth, token, verify, cert)
+    access = {"auth": auth, "token": token, "verify": verify, "cert": cert}
+    address, lease = _found(url, data_dir, engine, report, access)
     try:
-        connection = open_connection(
-            address, auth=auth, token=token, verify=verify, cert=cert, properties=properties
-        )
+        connection = open_connection(address, **access, properties=properties)
         if lease is None and url is not None:
             connection.info()
     except BaseException:
@@ -322,12 +321,12 @@ def _found(
     data_dir: str | Path | None,
     engine: Mapping[str, Any] | None,
     report: Report | None,
-    auth: tuple[str, str] | None,
-    token: str | None,
-    verify: Any,
-    cert: Any,
+    access: Mapping[str, Any],
 ) -> tuple[str, Lease | None]:
-    """The address of the server to use, and the share in an engine that was started."""
+    """The address of the server to use, and the share in an engine that was started.
+
+    ``access``: the arguments of open_connection about who asks, and TLS.
+    """
     if url is not None:
         if data_dir is not None or engine is not None:
             raise InterfaceError(
@@ -335,29 +334,22 @@ def _found(
             )
         return url, None
     folder = None if data_dir is None else Path(data_dir).expanduser().absolute()
-    if (
-        folder is None
-        and engine is None
-        and not Lease.exists(None)
-        and _is_running(auth, token, verify, cert)
-    ):
+    if folder is None and engine is None and not Lease.exists(None) and _is_running(access):
         return DEFAULT_URL, None
     with _shown(report) as tick:
         lease = Lease(folder, engine or {}, tick)
     return lease.url, lease
 
 
-def _is_running(auth: tuple[str, str] | None, token: str | None, verify: Any, cert: Any) -> bool:
+def _is_running(access: Mapping[str, Any]) -> bool:
     """Whether a server responds at the usual address, even if it is still starting or refuses us."""
-    connection = open_connection(DEFAULT_URL, auth=auth, token=token, verify=verify, cert=cert)
-    try:
-        connection.info()
-    except UnreachableError:
-        return False
-    except OperationalError:
-        return True
-    finally:
-        connection.close()
+    with contextlib.closing(open_connection(DEFAULT_URL, **access)) as connection:
+        try:
+            connection.info()
+        except UnreachableError:
+            return False
+        except OperationalError:
+            pass
     return True
 
 
@@ -498,9 +490,9 @@ async def connect_async(
     properties: Mapping[str, Any] | None = None,
 ) -> AsyncDatabase:
     """Connect to a server, or start an engine; the arguments are those of connect()."""
-    address, lease = await asyncio.to_thread(_found, url, data_dir, engine, report, auth, token, verify, cert)
-    connection = open_async(address, auth=auth, token=token, verify=verify, cert=cert, properties=properties)
-    return AsyncDatabase(connection, lease)
+    access = {"auth": auth, "token": token, "verify": verify, "cert": cert}
+    address, lease = await asyncio.to_thread(_found, url, data_dir, engine, report, access)
+    return AsyncDatabase(open_async(address, **access, properties=properties), lease)
 
 
 __all__ = ["AsyncDatabase", "AsyncResult", "Database", "Result", "Row", "Source", "connect", "connect_async"]

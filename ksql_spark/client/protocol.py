@@ -25,6 +25,7 @@ from ksql_spark.client.errors import (
     UnreachableError,
     of_answer,
 )
+from ksql_spark.client.servers import Servers
 
 #: the requested form of results: a line of metadata, then one array for each row
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"
@@ -86,11 +87,80 @@ class Settings:
         else:
             changed[name] = value.replace("''", "'")
 
-    def with_(
-        self, properties: Mapping[str, Any] | None, variables: Mapping[str, str] | None
-    ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Properties and variables for one request, which adds its own."""
-        return {**self.properties, **(properties or {})}, {**self.variables, **(variables or {})}
+
+class Session:
+    """What a connection knows: its servers and settings, and what it has written. Makes requests of it.
+
+    Args:
+        urls: the addresses of the servers.
+        properties: properties for all statements.
+        reads_own_writes: whether queries include the records that statements have written.
+    """
+
+    def __init__(self, urls: Sequence[str], properties: Mapping[str, Any], reads_own_writes: bool) -> None:
+        self.servers = Servers(urls)
+        self.settings = Settings(properties)
+        self._reads_own_writes = reads_own_writes
+        #: consistency token with the records that the next query must include
+        self._token: str | None = None
+        self._sequence: int | None = None
+
+    def query(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        resumable: bool = False,
+        after: str | None = None,
+    ) -> dict[str, Any]:
+        """The body of POST /query-stream; the arguments are those of Connection.frames()."""
+        if resumable:
+            properties = {**(properties or {}), _CONTINUATIONS: True}
+        body = {"sql": text} | self._given("properties", properties, variables, parameters)
+        tokens = {_TOKEN: self._token, _CONTINUATION: after}
+        if given := {name: value for name, value in tokens.items() if value is not None}:
+            body["requestProperties"] = given
+        return body
+
+    def statements(
+        self,
+        text: str,
+        parameters: Parameters = None,
+        *,
+        properties: Mapping[str, Any] | None = None,
+        variables: Mapping[str, str] | None = None,
+        waits: bool = True,
+    ) -> dict[str, Any]:
+        """The body of POST /ksql, /ksql/validate and /query; the arguments are those of Connection.run()."""
+        body = {"ksql": text} | self._given("streamsProperties", properties, variables, parameters)
+        if waits and self._sequence is not None:
+            body["commandSequenceNumber"] = self._sequence
+        return body
+
+    def _given(
+        self,
+        member: str,
+        properties: Mapping[str, Any] | None,
+        variables: Mapping[str, str] | None,
+        parameters: Parameters,
+    ) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            member: {**self.settings.properties, **(properties or {})},
+            "sessionVariables": {**self.settings.variables, **(variables or {})},
+        }
+        given = {name: value for name, value in given.items() if value}
+        return given if parameters is None else given | {"parameters": _plain(parameters)}
+
+    def ran(self, answer: httpx.Response, url: str) -> list[dict[str, Any]]:
+        """The results in the response of POST /ksql, which has been read. Raises DatabaseError."""
+        entities: list[dict[str, Any]] = parsed(answer.content, list, url)
+        if self._reads_own_writes:
+            self._token = answer.headers.get(TOKEN_HEADER, self._token)
+        self._sequence = last_sequence(entities) or self._sequence
+        check_carried_out(entities)
+        return entities
 
 
 @dataclass(frozen=True)
@@ -142,52 +212,6 @@ def ended(text: str) -> str:
     ('SHOW TABLES; ', 'SHOW TABLES\\n;')
     """
     return text if text.rstrip().endswith(";") else f"{text.rstrip()}\n;"
-
-
-def query_body(
-    text: str,
-    parameters: Parameters,
-    properties: Mapping[str, Any],
-    token: str | None,
-    *,
-    resumable: bool = False,
-    after: str | None = None,
-    variables: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The body of POST /query-stream; ``resumable``, ``after``: see Connection.stream."""
-    body: dict[str, Any] = {"sql": text}
-    if resumable:
-        properties = {**properties, _CONTINUATIONS: True}
-    if properties:
-        body["properties"] = dict(properties)
-    if variables:
-        body["sessionVariables"] = dict(variables)
-    if parameters is not None:
-        body["parameters"] = _plain(parameters)
-    tokens = {_TOKEN: token, _CONTINUATION: after}
-    if given := {name: value for name, value in tokens.items() if value is not None}:
-        body["requestProperties"] = given
-    return body
-
-
-def statement_body(
-    text: str,
-    parameters: Parameters,
-    properties: Mapping[str, Any],
-    sequence: int | None,
-    variables: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """The body of POST /ksql and /query."""
-    body: dict[str, Any] = {"ksql": text}
-    if properties:
-        body["streamsProperties"] = dict(properties)
-    if variables:
-        body["sessionVariables"] = dict(variables)
-    if parameters is not None:
-        body["parameters"] = _plain(parameters)
-    if sequence is not None:
-        body["commandSequenceNumber"] = sequence
-    return body
 
 
 def _plain(parameters: Sequence[Any] | Mapping[str, Any]) -> Any:
