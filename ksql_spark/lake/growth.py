@@ -21,6 +21,7 @@ from ksql_spark.lake import reading
 from ksql_spark.lake.positions import Known, Mark
 from ksql_spark.metastore.origins import JSON, Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET
+from ksql_spark.object_stores import arrow_files
 from ksql_spark.schema import Column
 
 #: rows of one file, with these columns
@@ -117,7 +118,7 @@ def _rows(origin: Origin, read: Part, columns: Sequence[Column]) -> pa.Table:
 
 def _files(path: str) -> dict[str, int]:
     """The files of a folder, or the one that is there, and their sizes."""
-    filesystem, inner = reading.located(path)
+    filesystem, inner = arrow_files(path)
     there = filesystem.get_file_info(inner)
     if there.type == pa.fs.FileType.NotFound:
         raise FileNotFoundError("it is not there")
@@ -137,9 +138,8 @@ def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
         return [partial(_one_file, origin, name) for name in names]
     if not names:
         return ()
-    filesystem = pa.fs.FileSystem.from_uri(origin.path)[0] if "://" in origin.path else None
     files = reading.parquet_files if origin.format == PARQUET else reading.csv_files
-    found, whole = files(names, filesystem)
+    found, whole = files(arrow_files(origin.path)[0], names)
     # earlier and later batches may have the columns that this one lacks
     return [
         partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin, may_lack=True))
@@ -196,7 +196,7 @@ def _added(origin: Origin, version: int) -> set[str]:
     compaction, which changes no row.
     """
     name = f"_delta_log/{version:020}.json"
-    filesystem, path = reading.located(origin.path)
+    filesystem, path = arrow_files(origin.path)
     try:
         with filesystem.open_input_stream(f"{path.rstrip('/')}/{name}") as file:
             actions = [json.loads(line) for line in file.read().splitlines() if line.strip()]

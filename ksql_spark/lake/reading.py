@@ -23,6 +23,7 @@ from ksql_spark.lake.arrow import arrow_type
 from ksql_spark.lake.tables import missing
 from ksql_spark.metastore.origins import CSV, JSON, Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, folded
+from ksql_spark.object_stores import arrow_files
 from ksql_spark.schema import Column
 from ksql_spark.types import BYTES, STRING, Array, Decimal, Map, Primitive, SqlType, Struct
 
@@ -93,7 +94,7 @@ def _failed(origin: Origin, error: Exception) -> KsqlError:
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = parquet_files(origin.path)
+    found, whole = parquet_files(*arrow_files(origin.path))
     parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
     return pa.concat_tables(parts, promote_options="permissive")
 
@@ -123,9 +124,7 @@ def fragment_rows(
     return table.rename_columns(list(names))
 
 
-def parquet_files(
-    path: str | Sequence[str], filesystem: pa.fs.FileSystem | None = None
-) -> tuple[ds.Dataset, pa.Schema]:
+def parquet_files(filesystem: pa.fs.FileSystem, path: str | Sequence[str]) -> tuple[ds.Dataset, pa.Schema]:
     """Return a folder or files of Parquet, and all columns that some of them have."""
     found = ds.dataset(path, format="parquet", partitioning="hive", filesystem=filesystem)
     schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
@@ -140,14 +139,12 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = csv_files(origin.path)
+    found, whole = csv_files(*arrow_files(origin.path))
     parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
     return pa.concat_tables(parts)
 
 
-def csv_files(
-    path: str | Sequence[str], filesystem: pa.fs.FileSystem | None = None
-) -> tuple[ds.Dataset, pa.Schema]:
+def csv_files(filesystem: pa.fs.FileSystem, path: str | Sequence[str]) -> tuple[ds.Dataset, pa.Schema]:
     """Return a folder or files of CSV, and all columns that some of them have, as texts."""
     files = list(ds.dataset(path, format="csv", filesystem=filesystem).get_fragments())
     whole = pa.schema(
@@ -169,7 +166,8 @@ def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     wanted = pa.schema(_spelled((column.name, column.type) for column in columns))
     options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
     parts = [wanted.empty_table()]
-    for file in ds.dataset(origin.path, format="json", schema=wanted).get_fragments():
+    filesystem, path = arrow_files(origin.path)
+    for file in ds.dataset(path, format="json", schema=wanted, filesystem=filesystem).get_fragments():
         # a dataset would read a last line without an end as a row of NULLs, if it is the only line
         if file.filesystem.get_file_info(file.path).size:
             with file.filesystem.open_input_stream(file.path) as content:
@@ -200,13 +198,8 @@ def _ways(name: str) -> list[str]:
     return list(dict.fromkeys((name, folded(name))))
 
 
-def located(path: str) -> tuple[pa.fs.FileSystem, str]:
-    """The file system of a path or URL, and the path there."""
-    return pa.fs.FileSystem.from_uri(path) if "://" in path else (pa.fs.LocalFileSystem(), path)
-
-
 def _state_of_files(origin: Origin) -> object:
-    filesystem, path = located(origin.path)
+    filesystem, path = arrow_files(origin.path)
     there = filesystem.get_file_info(path)
     files = [there]
     if there.type == pa.fs.FileType.Directory:

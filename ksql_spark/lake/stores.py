@@ -1,7 +1,6 @@
 """Folders of files, on this machine or in an object store, by obstore: the same calls for all of them.
 
-Object stores get credentials and endpoint from the environment (``AWS_ACCESS_KEY_ID``, ``AWS_ENDPOINT_URL``
-…), as delta-rs does: both have the library object_store below.
+Object stores get credentials and endpoint from the environment (object_stores.py).
 """
 
 from __future__ import annotations

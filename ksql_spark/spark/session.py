@@ -24,6 +24,7 @@ from typing import IO, TypeVar
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
+from ksql_spark import object_stores
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
@@ -308,7 +309,7 @@ class SparkProcess:
                 **({} if self.file_systems else _LOCAL_CHECKPOINTS),
                 "spark.sql.warehouse.dir": warehouse,
                 "spark.local.dir": str(self.work_dir / "scratch"),
-                **self.settings,
+                **object_stores.hadoop_settings(self.settings),
                 **master.settings(
                     self.master,
                     [*jars, *more],

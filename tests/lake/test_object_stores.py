@@ -13,12 +13,15 @@ from deltalake import DeltaTable
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake import archives, manifests
+from ksql_spark.lake import archives, growth, manifests, reading
 from ksql_spark.lake.sinks import SinkRun, SinkStatus
 from ksql_spark.lake.stores import Store
 from ksql_spark.lake.tables import compact, open_table
+from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import PartitionColumn, Sink
+from ksql_spark.schema import Column
 from ksql_spark.services.ports import free_port
+from ksql_spark.types import INTEGER, STRING
 from tests.integration.s3_server import S3Server
 from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.number_topic import SOURCE, Topic
@@ -69,6 +72,25 @@ def test_delta(s3: S3Server, scheme: str) -> None:
     compact("delta", spec(path))
     assert open_table("delta", spec(path)).positions() == {0: 1}
     assert DeltaTable(path).to_pyarrow_table()["ID"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_others_tables_are_read(s3: S3Server, scheme: str) -> None:
+    columns = [Column("ID", INTEGER), Column("NAME", STRING)]
+    wanted = pa.table({"ID": pa.array([7], pa.int32()), "NAME": ["a"]})
+    parquet = pa.BufferOutputStream()
+    pq.write_table(wanted, parquet)
+    for format_, content in {
+        "parquet": parquet.getvalue().to_pybytes(),
+        "csv": b"ID,NAME\n7,a\n",
+        "json": b'{"ID": 7, "NAME": "a"}\n',
+    }.items():
+        path = s3.folder(f"read-{format_}-{scheme}").replace("s3a", scheme, 1)
+        Store(path).write(f"rows.{format_}", content)
+        origin = Origin(path, format_)
+        assert reading.read(origin, columns) == wanted
+        batch = growth.next_batch(origin, None, {})
+        assert batch is not None and [part(columns) for part in batch.parts] == [wanted]
 
 
 def test_of_two_writers_at_one_position_one_fails(s3: S3Server) -> None:

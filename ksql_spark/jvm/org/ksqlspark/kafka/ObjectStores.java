@@ -30,7 +30,6 @@ public final class ObjectStores {
      */
     public static synchronized void reach(Configuration hadoop, String jars)
             throws MalformedURLException {
-        fill(hadoop);
         if (hadoop.getClassByNameOrNull(S3) == null) {
             List<URL> urls = new ArrayList<>();
             for (String jar : jars.split(File.pathSeparator)) {
@@ -50,29 +49,7 @@ public final class ObjectStores {
             for (var setting : SparkEnv.get().conf().getAllWithPrefix("spark.hadoop.")) {
                 known.set(setting._1(), setting._2());
             }
-            fill(known);
         }
         return known;
-    }
-
-    /** What the environment says, as delta-rs and obstore understand it. */
-    private static void fill(Configuration hadoop) {
-        set(hadoop, "fs.s3a.endpoint", "AWS_ENDPOINT_URL", "AWS_ENDPOINT");
-        set(hadoop, "fs.s3a.endpoint.region", "AWS_REGION", "AWS_DEFAULT_REGION");
-        set(hadoop, "fs.s3a.access.key", "AWS_ACCESS_KEY_ID");
-        set(hadoop, "fs.s3a.secret.key", "AWS_SECRET_ACCESS_KEY");
-        set(hadoop, "fs.s3a.session.token", "AWS_SESSION_TOKEN");
-        if (hadoop.get("fs.s3a.endpoint", "").startsWith("http")) {
-            hadoop.setIfUnset("fs.s3a.path.style.access", "true");
-        }
-    }
-
-    private static void set(Configuration hadoop, String name, String... variables) {
-        for (String variable : variables) {
-            String value = System.getenv(variable);
-            if (value != null && !value.isEmpty() && hadoop.getTrimmed(name, "").isEmpty()) {
-                hadoop.set(name, value);
-            }
-        }
     }
 }
