@@ -41,8 +41,7 @@ from ksql_spark.server.routes import (
 )
 from ksql_spark.server.security.access import AccessGuard, RateGuard
 from ksql_spark.server.security.authentication import Authenticator
-from ksql_spark.server.security.middleware import BODY, BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
-from ksql_spark.server.streaming.lookups import LookUps
+from ksql_spark.server.security.middleware import BodyGuard, HostGuard, MediaTypeGuard, OriginGuard
 
 #: the modules of all endpoints
 MODULES = (
@@ -86,18 +85,11 @@ def create_app(
     authenticator = authenticator or Authenticator(properties)
     api.state.metrics = _metrics(host) if has_metrics() else None
     api.state.console = Console() if properties["ksql.console.enabled"] else None
-    look_ups = LookUps(host)
     endpoints = Endpoints(module.router for module in MODULES)
     # each handles a request or passes it to the one before; the last one sees it first, and must be a
     # coroutine function, because uvicorn detects the version of ASGI by that. Each coroutine costs as much as
     # most of the checks themselves
-    app: ASGIApp = ShortWay(
-        api,
-        {
-            "/query-stream": (look_ups.answer, queries.query_stream),
-            "/query": (look_ups.answer, queries.query),
-        },
-    )
+    app: ASGIApp = ShortWay(api, {"/query-stream": queries.query_stream, "/query": queries.query})
     app = BodyGuard(app, host.most_request_bytes, host.request_timeout_s, endpoints)
     app = ReadinessMiddleware(app, host, endpoints)
     app = RateGuard(app, properties["ksql.server.max.requests.per.second"], endpoints)
@@ -135,37 +127,28 @@ def _metrics(host: Host) -> Metrics:
     return Metrics(lambda: host.engine.figures() if host.engine is not None else [], paths)
 
 
-#: handles a request with this body, or returns False
-AtOnce = Callable[[Scope, bytes, Send], Awaitable[bool]]
-
-
 class ShortWay:
     """Calls some endpoints without FastAPI's routing, which takes longer than a lookup.
 
     Args:
         api: has these and all other endpoints.
-        endpoints: path -> the fast handler of a POST, and the handler to use if it declines.
+        endpoints: path -> the handler of a POST.
     """
 
     def __init__(
-        self,
-        api: FastAPI,
-        endpoints: Mapping[str, tuple[AtOnce, Callable[[Request], Awaitable[Response]]]],
+        self, api: FastAPI, endpoints: Mapping[str, Callable[[Request], Awaitable[Response]]]
     ) -> None:
         self._api = api
         self._endpoints = endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request (ASGI)."""
-        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
-        if found is None or scope["method"] != "POST":
+        endpoint = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        if endpoint is None or scope["method"] != "POST":
             await self._api(scope, receive, send)
             return
-        at_once, endpoint = found
         scope["app"] = self._api
         try:
-            if await at_once(scope, scope[BODY], send):
-                return
             response = await endpoint(Request(scope, receive, send))
         except Exception as error:
             response = errors.response(error)

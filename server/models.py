@@ -141,6 +141,8 @@ class RebuildBody(Body):
     queryId: str
 
 
+#: where a request's scope holds its body (BodyGuard)
+BODY = "ksql_spark.body"
 #: the member of requestProperties with a token of earlier results
 TOKEN = "request.ksql.query.pull.consistency.token"
 #: the member with the token up to which a client has read a push query
@@ -170,9 +172,9 @@ def _texts(variables: dict[str, Any] | None) -> dict[str, str]:
 B = TypeVar("B", bound=Body)
 
 
-async def read_body(model: type[B], http: HttpRequest) -> B:
+def read_body(model: type[B], http: HttpRequest) -> B:
     """The request's JSON as ``model``, see parsed_body."""
-    return parsed_body(model, await http.body())
+    return parsed_body(model, http.scope[BODY])
 
 
 def parsed_body(model: type[B], text: bytes | str) -> B:

@@ -68,7 +68,7 @@ async def cluster_status(http: Request) -> Response:
 async def heartbeat(http: Request) -> Response:
     """Another server is alive; 404 if ksql.heartbeat.enable is false."""
     host: Host = http.app.state.host
-    body = await read_body(HeartbeatBody, http)
+    body = read_body(HeartbeatBody, http)
 
     def note(engine: Engine) -> bool:
         if engine.cluster.has_heartbeats:
@@ -84,7 +84,7 @@ async def heartbeat(http: Request) -> Response:
 async def lag(http: Request) -> Response:
     """Receive another server's lags; 404 if ksql.lag.reporting.enable is false."""
     host: Host = http.app.state.host
-    body = await read_body(LagBody, http)
+    body = read_body(LagBody, http)
 
     def note(engine: Engine) -> bool:
         if engine.cluster.has_lags:
@@ -105,7 +105,7 @@ async def lag(http: Request) -> Response:
 async def metadata_for_key(http: Request) -> Response:
     """The partition of a table's key, the server that writes it, and other servers that can serve it."""
     host: Host = http.app.state.host
-    body = await read_body(MetadataForKeyBody, http)
+    body = read_body(MetadataForKeyBody, http)
     found = await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key))
     return JSONResponse(to_json(found))
 
@@ -129,7 +129,7 @@ async def all_metadata(http: Request) -> Response:
 async def drain(http: Request) -> Response:
     """Hand this server's queries over to the others that share them, and take none until drained is false."""
     host: Host = http.app.state.host
-    drained = (await read_body(DrainBody, http)).drained
+    drained = read_body(DrainBody, http).drained
     AUDIT.info("%s: drain: %s", principal_of(http).name, drained)
     done = await host.call(lambda engine: engine.cluster.drain() if drained else engine.cluster.serve())
     return JSONResponse(to_json(done))
@@ -144,7 +144,7 @@ async def drain(http: Request) -> Response:
 async def terminate(http: Request) -> Response:
     """End all queries for good, delete the sinks' topics that match deleteTopicList, and stop the server."""
     host: Host = http.app.state.host
-    topics = (await read_body(TerminateBody, http)).deleteTopicList or []
+    topics = read_body(TerminateBody, http).deleteTopicList or []
     AUDIT.info("%s: terminate, deleting topics %s", principal_of(http).name, topics)
     entities = await host.call(lambda engine: engine.terminate_cluster(topics))
     # once the response has been sent

@@ -38,7 +38,7 @@ async def settings(http: Request, plugin: str) -> Response:
 )
 async def restart(http: Request, name: str) -> Response:
     """Restart a connector and those of its tasks that have failed."""
-    await read_body(RestartBody, http)
+    read_body(RestartBody, http)
     host: Host = http.app.state.host
     await host.call(lambda engine: engine.restart_connector(name))
     return Response()

@@ -13,8 +13,6 @@ from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_ACCEPTABLE, RequestError
 from ksql_spark.server.host import Host
 from ksql_spark.server.models import (
-    STALE_HEADER,
-    TOKEN_HEADER,
     CloseQueryBody,
     QueryStreamBody,
     StatementsBody,
@@ -22,7 +20,7 @@ from ksql_spark.server.models import (
     read_body,
 )
 from ksql_spark.server.security.access import AUDIT, client_of, note_query, principal_of
-from ksql_spark.server.streaming.lookups import wants_token
+from ksql_spark.server.streaming.lookups import looked_up, result_headers
 from ksql_spark.server.streaming.responses import (
     CSV,
     DELIMITED,
@@ -63,13 +61,15 @@ router = Router()
 )
 async def query_stream(http: Request) -> Response:
     """Stream a query's rows: delimited, or frames or one JSON array if Accept requests that."""
+    host: Host = http.app.state.host
     media_type = answer_type("/query-stream", http.headers.get("accept"))
     principal = principal_of(http)
-    body = await read_body(QueryStreamBody, http)
+    body = read_body(QueryStreamBody, http)
     request = body.request(principal.rights, principal.user, client_of(http))
+    if (found := await looked_up(host, request, media_type)) is not None:
+        return found
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
-        host: Host = http.app.state.host
         await host.close(stream)
         raise RequestError(f"PRINT is only available as {DELIMITED}.", NOT_ACCEPTABLE)
     return response
@@ -94,8 +94,10 @@ async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
     media_type = answer_type("/query", http.headers.get("accept"))
     principal = principal_of(http)
-    body = await read_body(StatementsBody, http)
+    body = read_body(StatementsBody, http)
     request = body.request(principal.rights, principal.user, client=client_of(http))
+    if (found := await looked_up(http.app.state.host, request, media_type)) is not None:
+        return found
     _, response = await _start(http, request, media_type, TEXT)
     return response
 
@@ -110,7 +112,7 @@ async def close_query(http: Request) -> Response:
     """End a push query; only an admin may end one that somebody else has started."""
     host: Host = http.app.state.host
     principal = principal_of(http)
-    query_id = (await read_body(CloseQueryBody, http)).queryId
+    query_id = read_body(CloseQueryBody, http).queryId
     AUDIT.info("%s: close %s", principal.name, query_id)
     if not await host.call(lambda engine: engine.close_query(query_id, principal.rights, principal.user)):
         raise RequestError(f"No query with id {query_id} is running.")
@@ -138,9 +140,5 @@ async def _start(
 
     stream, response = await host.call_while_connected(http, request, start, is_query=True)
     note_query(principal_of(http), stream, request)
-    token = request.known.token
-    if token is not None and wants_token(request.properties, request.consistency_token):
-        response.headers[TOKEN_HEADER] = token
-    if request.known.stopped:
-        response.headers[STALE_HEADER] = ", ".join(request.known.stopped)
+    response.headers.update(result_headers(request, request.known))
     return stream, response

@@ -25,6 +25,6 @@ router = Router()
 async def rebuild(http: Request) -> Response:
     """Remove a query's state, and make it reread its topics from where it first started."""
     host: Host = http.app.state.host
-    query_id = (await read_body(RebuildBody, http)).queryId
+    query_id = read_body(RebuildBody, http).queryId
     AUDIT.info("%s: rebuild the state of %s", principal_of(http).name, query_id)
     return JSONResponse(to_json(await host.call(lambda engine: engine.rebuild_state(query_id))))

@@ -39,7 +39,7 @@ async def run_statements(http: Request) -> Response:
     """
     host: Host = http.app.state.host
     principal = principal_of(http)
-    request = (await read_body(StatementsBody, http)).request(principal.rights, principal.user)
+    request = read_body(StatementsBody, http).request(principal.rights, principal.user)
     note_statements(principal, request.text)
 
     def run(engine: Engine) -> str:
@@ -70,7 +70,7 @@ async def validate_statements(http: Request) -> Response:
     """Validate all statements except queries and PRINT in order, as /ksql does, without an effect."""
     host: Host = http.app.state.host
     principal = principal_of(http)
-    request = (await read_body(StatementsBody, http)).request(principal.rights)
+    request = read_body(StatementsBody, http).request(principal.rights)
     with host.handling_statements():
         count = await host.call_while_connected(http, request, lambda engine: engine.validate(request))
     return JSONResponse(to_json(Validated(statements=count)))

@@ -20,11 +20,12 @@ from collections.abc import Awaitable, Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ksql_spark.server import errors
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.errors import FORBIDDEN, TIMEOUT, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, RequestError
+from ksql_spark.server.models import BODY
 
 ANY = "*"
 #: the maximum digits of a length; Python refuses to parse some thousands
@@ -175,15 +176,11 @@ def _is_json(content_type: str) -> bool:
     return name == _DELIMITED or (type_ == "application" and (subtype == "json" or subtype.endswith("+json")))
 
 
-#: where a request's scope holds its body
-BODY = "ksql_spark.body"
-
-
 class BodyGuard:
     """Reads bodies; rejects large ones before they are in memory (413), and slow ones (408).
 
     Args:
-        app: handles requests that are allowed; their scopes hold the body, which they may also receive.
+        app: handles requests that are allowed; their scopes hold the body.
         most: the limit.
         longest_s: the time limit for a body, seconds.
         endpoints: define the streamed bodies, which have no limits here.
@@ -207,7 +204,7 @@ class BodyGuard:
             return
         if body is not None:
             scope[BODY] = body
-            await self._app(scope, _again(body, receive), send)
+            await self._app(scope, receive, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | None:
         """The body; None if the client disconnects."""
@@ -235,15 +232,3 @@ class BodyGuard:
         return RequestError(
             f"The request's body has more than {self._most} bytes (ksql.server.max.request.bytes).", TOO_LARGE
         )
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """``receive`` of a request whose body has been read."""
-    bodies = [body]
-
-    async def received() -> Message:
-        if bodies:
-            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
-        return await receive()
-
-    return received
