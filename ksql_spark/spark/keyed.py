@@ -535,7 +535,6 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         "aggregate",
         [side.records(number, keys, context), *heartbeats(idle_ms, context, every_ms)],
         aggregator,
-        having is not None,
         window.kind if window else "NONE",
         size_ms,
         (window.advance_ms or window.size_ms) if window else 0,

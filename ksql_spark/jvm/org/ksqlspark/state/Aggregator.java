@@ -68,6 +68,9 @@ public final class Aggregator implements Serializable {
     private final Attribute[] results;
     private final Expression[] output;
 
+    /** Whether the last column of the output is a condition. */
+    private final boolean hasFilter;
+
     /** How many functions the query began with. */
     private final int first;
 
@@ -93,6 +96,7 @@ public final class Aggregator implements Serializable {
             int[] ends,
             Attribute[] results,
             Expression[] output,
+            boolean hasFilter,
             int first) {
         this.input = input;
         this.functions = functions;
@@ -100,6 +104,7 @@ public final class Aggregator implements Serializable {
         this.ends = ends;
         this.results = results;
         this.output = output;
+        this.hasFilter = hasFilter;
         this.first = first;
     }
 
@@ -150,6 +155,7 @@ public final class Aggregator implements Serializable {
                 ends.stream().mapToInt(Integer::intValue).toArray(),
                 calls.stream().map(AggregateExpression::resultAttribute).toArray(Attribute[]::new),
                 output.toArray(new Expression[0]),
+                hasFilter,
                 first);
     }
 
@@ -448,8 +454,11 @@ public final class Aggregator implements Serializable {
         return finished().copy().getBytes(); // the projection writes its next row over this one
     }
 
-    /** Whether the last column of the result, a condition, is true. */
+    /** Whether the condition is true, if there is one. */
     boolean passes() {
+        if (!hasFilter) {
+            return true;
+        }
         InternalRow done = finished();
         int last = output.length - 1;
         return !done.isNullAt(last) && done.getBoolean(last);

@@ -254,7 +254,6 @@ public final class KeyedOperators {
      * Aggregates per key, or per key and window. Without windows, a record of side {@code REPLACED}
      * is added and its result is not emitted, as the group's next record follows.
      *
-     * @param hasFilter whether the aggregator has HAVING's predicate
      * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION
      * @param size window size, inactivity gap, or without windows the TTL of groups (0: none), ms
      * @param advance advance of hopping windows, step of cumulative ones, ms
@@ -270,7 +269,6 @@ public final class KeyedOperators {
     public static Dataset<Row> aggregate(
             Dataset<Row> input,
             Aggregator aggregator,
-            boolean hasFilter,
             String kind,
             long size,
             long advance,
@@ -283,17 +281,13 @@ public final class KeyedOperators {
             long every) {
         KeyedOperator operator =
                 switch (kind) {
-                    case "SESSION" ->
-                            new SessionAggregate(aggregator, hasFilter, size, grace, isFinal);
-                    case "SLIDING" ->
-                            new SlidingAggregate(aggregator, hasFilter, size, grace, isFinal);
+                    case "SESSION" -> new SessionAggregate(aggregator, size, grace, isFinal);
+                    case "SLIDING" -> new SlidingAggregate(aggregator, size, grace, isFinal);
                     case "NONE" ->
-                            new WindowAggregate(
-                                    aggregator, hasFilter, null, size, grace, isFinal, isLossy);
+                            new WindowAggregate(aggregator, null, size, grace, isFinal, isLossy);
                     default ->
                             new WindowAggregate(
                                     aggregator,
-                                    hasFilter,
                                     Windows.of(kind, size, advance, calendar, step),
                                     0,
                                     grace,

@@ -15,7 +15,6 @@ import java.util.List;
  */
 final class SessionAggregate extends KeyedOperator {
     private final Aggregator aggregator;
-    private final boolean hasFilter;
     private final long gap;
     private final long grace;
     private final boolean isFinal;
@@ -23,10 +22,8 @@ final class SessionAggregate extends KeyedOperator {
     private transient MapState<byte[], byte[]> sessions;
     private transient KeysByTime ends;
 
-    SessionAggregate(
-            Aggregator aggregator, boolean hasFilter, long gap, long grace, boolean isFinal) {
+    SessionAggregate(Aggregator aggregator, long gap, long grace, boolean isFinal) {
         this.aggregator = aggregator;
-        this.hasFilter = hasFilter;
         this.gap = gap;
         this.grace = grace;
         this.isFinal = isFinal;
@@ -85,7 +82,7 @@ final class SessionAggregate extends KeyedOperator {
         }
         boolean wasSame =
                 merged.size() == 1 && merged.get(0).start == start && merged.get(0).end == end;
-        boolean passes = !isFinal && (!hasFilter || aggregator.passes());
+        boolean passes = !isFinal && aggregator.passes();
         boolean wasPassed = wasSame && merged.get(0).wasPassed;
         if (passes) {
             emitChange(key, end, aggregator.result(), start, end, !wasPassed);
@@ -132,7 +129,7 @@ final class SessionAggregate extends KeyedOperator {
                         left.add(session);
                     } else if (isFinal) {
                         aggregator.load(session.buffer, 0);
-                        if (!hasFilter || aggregator.passes()) {
+                        if (aggregator.passes()) {
                             emitWaiting(key, end, aggregator.result(), session.start, end);
                         }
                     }

@@ -24,7 +24,6 @@ import java.util.TreeSet;
  */
 final class SlidingAggregate extends KeyedOperator {
     private final Aggregator aggregator;
-    private final boolean hasFilter;
     private final long size;
     private final long grace;
     private final boolean isFinal;
@@ -35,10 +34,8 @@ final class SlidingAggregate extends KeyedOperator {
     private transient MapState<byte[], byte[]> groups;
     private transient KeysByTime ends;
 
-    SlidingAggregate(
-            Aggregator aggregator, boolean hasFilter, long size, long grace, boolean isFinal) {
+    SlidingAggregate(Aggregator aggregator, long size, long grace, boolean isFinal) {
         this.aggregator = aggregator;
-        this.hasFilter = hasFilter;
         this.size = size;
         this.grace = grace;
         this.isFinal = isFinal;
@@ -159,7 +156,7 @@ final class SlidingAggregate extends KeyedOperator {
         if (isFinal || isClosed(window.start)) {
             return;
         }
-        boolean passes = !hasFilter || aggregator.passes();
+        boolean passes = aggregator.passes();
         if (passes || window.wasPassed) {
             byte[] row = passes ? aggregator.result() : null;
             long time = group.latest(window);
@@ -182,7 +179,7 @@ final class SlidingAggregate extends KeyedOperator {
                 Window closed = group.windows.get(due.time() - size);
                 if (isFinal && closed != null) {
                     aggregator.load(closed.buffer, 0);
-                    if (!hasFilter || aggregator.passes()) {
+                    if (aggregator.passes()) {
                         long time = group.latest(closed);
                         emitWaiting(key, time, aggregator.result(), closed.start, due.time());
                     }

@@ -23,7 +23,6 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     private static final int HEAD = 9;
 
     private final Aggregator aggregator;
-    private final boolean hasFilter;
     private final boolean isUnwindowed;
 
     /** Null without windows. */
@@ -48,14 +47,12 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
 
     WindowAggregate(
             Aggregator aggregator,
-            boolean hasFilter,
             Windows ofTime,
             long ttl,
             long grace,
             boolean isFinal,
             boolean isLossy) {
         this.aggregator = aggregator;
-        this.hasFilter = hasFilter;
         this.isUnwindowed = ofTime == null;
         this.ofTime = ofTime;
         this.ttl = ttl;
@@ -168,7 +165,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             }
         }
         aggregator.add(value);
-        boolean isPassed = emits ? !isFinal && (!hasFilter || aggregator.passes()) : wasPassed;
+        boolean isPassed = emits ? !isFinal && aggregator.passes() : wasPassed;
         byte[] group = aggregator.save(HEAD);
         ByteBuffer.wrap(group).putLong(time).put((byte) (isPassed ? 1 : 0));
         groups.updateValue(place, group);
@@ -227,7 +224,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                 if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);
                     aggregator.load(saved, HEAD);
-                    if (!hasFilter || aggregator.passes()) {
+                    if (aggregator.passes()) {
                         byte[] key = Arrays.copyOfRange(place, 8, place.length);
                         emitWaiting(
                                 key,

@@ -66,7 +66,7 @@ class SlidingAggregateTest {
     }
 
     private void start(long size, long grace, boolean isFinal) {
-        operator = states.start(new SlidingAggregate(collecting(), false, size, grace, isFinal));
+        operator = states.start(new SlidingAggregate(collecting(), size, grace, isFinal));
     }
 
     /** The windows that a record changes: key and start, and the numbers of the records in each. */
