@@ -20,10 +20,10 @@ import java.util.regex.Pattern;
  * register these, in base64; some registries give them back as they are.
  */
 final class ProtobufDescriptor {
-    private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/\\s]+={0,2}\\s*");
+    private static final Pattern BASE64 = Pattern.compile("[A-Za-z0-9+/\\s]++={0,2}\\s*+");
 
     private static final Pattern EDITION =
-            Pattern.compile("(^|[;\\n/])\\s*edition\\s*=\\s*[\"'][^\"']*[\"']\\s*;");
+            Pattern.compile("(^|[;\\n/])[^\\S\\n]*+edition\\s*=\\s*[\"'][^\"']*[\"']\\s*;");
 
     /** Texts, which stay as they are; comments; numbers that are not decimal. */
     private static final Pattern LITERAL =
