@@ -79,7 +79,7 @@ public final class Serdes {
       }
       case "JSON": {
         JsonDecoder decoder = new JsonDecoder(ddl);
-        JsonEncoder encoder = new JsonEncoder(row, false);
+        JsonEncoder encoder = new JsonEncoder(row, false, "");
         return side(decoder::invoke, encoder::invoke);
       }
       default: {
