@@ -343,15 +343,6 @@ class ProtobufTest {
     @Test
     void muchSpaceInSchemasTakesNoTime() {
         String space = " ".repeat(500_000) + "\n".repeat(500_000);
-        String schema = space + "message M { int32 a = 1; }";
-        assertEquals(5, decoder("A int", schema).invoke(hex("0805")).getInt(0));
-        String edition = space + "edition = '2023'; message M { int32 a = 1; }";
-        assertEquals(5, decoder("A int", edition).invoke(hex("0805")).getInt(0));
-    }
-
-    @Test
-    void muchSpaceInSchemasTakesNoTime() {
-        String space = " ".repeat(500_000) + "\n".repeat(500_000);
         String schema = space + PROTO3 + "message M { int32 a = 1; }";
         assertEquals(5, decoder("A int", schema).invoke(hex("0805")).getInt(0));
         String edition = space + "edition = '2023'; message M { int32 a = 1; }";
