@@ -262,8 +262,12 @@ class Http2Position:
 
     _FRAME_HEADER_BYTES = 9
     _HEADERS, _CONTINUATION, _END_HEADERS = 1, 9, 4
+    #: PRIORITY, SETTINGS, PING: each costs the server work, and carries nothing of a request
+    _CONTROLS = frozenset((2, 4, 6))
 
     def __init__(self) -> None:
+        #: how many frames of control have begun
+        self.controls = 0
         #: how many bytes remain until the next frame
         self._left = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         #: the start of a frame
@@ -292,6 +296,7 @@ class Http2Position:
                 kind, flags = self._begun[3:5]
                 if kind in (self._HEADERS, self._CONTINUATION):
                     self._is_within_header = not flags & self._END_HEADERS
+                self.controls += kind in self._CONTROLS
                 self._begun = b""
 
 

@@ -39,6 +39,8 @@ PROXIES = "ksql.server.trusted.proxies"
 IPV4 = 4
 #: this many empty lines before a connection's first request are ignored (RFC 9112 §2.2)
 MAX_EMPTY_LINES = 4
+#: HTTP/2's frames of control (PRIORITY, SETTINGS, PING) that a connection may send at once: all others wait
+MAX_CONTROLS = 500
 #: the code for closing a WebSocket that was idle for too long
 GOING_AWAY = 1001
 
@@ -333,7 +335,11 @@ def _http2(limits: Limits) -> Any:
 
         def data_received(self, data: bytes) -> None:
             """Take frames, which may give room to responses."""
+            controls = self._position.controls
             self._position.move_over(data)  # zttp has no event for a part of a frame
+            if self._position.controls - controls > MAX_CONTROLS:
+                self.close_late()
+                return
             active_at, had_requests = self.active_at, bool(self.cycles)
             super().data_received(data)
             if not had_requests and not self.cycles:

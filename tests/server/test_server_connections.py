@@ -234,6 +234,21 @@ def test_where_a_connection_of_http2_is(size: int) -> None:
 
 
 @needs_http2
+@pytest.mark.parametrize(
+    "frame",
+    [b"\0\0\x08\6\0\0\0\0\0pingping", NO_SETTINGS, b"\0\0\5\2\0\0\0\0\1\0\0\0\0\x10"],
+    ids=["PING", "SETTINGS", "PRIORITY"],
+)
+def test_a_flood_of_frames_of_control_ends_the_connection(engine: FakeEngine, frame: bytes) -> None:
+    with LiveServer(engine) as live, connected(live) as sock:
+        sock.sendall(HTTP2_PREFACE + NO_SETTINGS + frame * 100)
+        assert sock.recv(65_536)  # a few are answered
+        with contextlib.suppress(ConnectionError):
+            sock.sendall(frame * 10_000)
+        assert is_closed(sock)
+
+
+@needs_http2
 def test_a_request_of_http2_without_a_body(engine: FakeEngine) -> None:
     client = h2_client()
     with LiveServer(engine) as live, connected(live) as sock:
