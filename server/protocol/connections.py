@@ -90,6 +90,7 @@ class LimitedProtocol(asyncio.Protocol):
         addresses = {one: _address(one.transport) for one in silent}
         of_address = Counter(addresses.values())
         gone = max(silent, key=lambda one: (of_address[addresses[one]], -one.header_end))
+        self.connections.discard(gone)  # it counts no more, although its end takes a turn of the loop
         gone._watch(False)
         gone.close_late()
         return True

@@ -550,6 +550,6 @@ def test_silent_connections_keep_nobody_out(engine: FakeEngine) -> None:
             for sock in silent:
                 sock.sendall(b"GET /info HTTP/1.1\r\n")
             assert httpx.get(f"{live.url}/info", timeout=SOON_S).status_code == 200
-            closed, _, _ = select.select(silent, [], [], SOON_S)  # either: they have come at about the same time
+            closed, _, _ = select.select(silent, [], [], SOON_S)  # either: both came at once
             assert len(closed) == 1 and is_closed(closed[0])
         assert has_answer(first)
