@@ -26,7 +26,6 @@ from ksql_spark.server.postgres import values as postgres
 from ksql_spark.server.streaming.responses import encode
 from ksql_spark.shell.output.rows import TYPE_WIDTHS
 from ksql_spark.shell.prompt.completion import DATA_TYPES
-from ksql_spark.tools.format.atoms import _TYPES as FORMATTED
 from ksql_spark.types import PRIMITIVES, VARIANT
 
 TEXT = '{"b":1.10,"a":[null,"é\\n"],"b":1E+2,"n":12345678901234567890}'
@@ -39,7 +38,7 @@ def test_every_table_of_types_has_each(name: str) -> None:
     assert arrow_type(type_) is not None and column_type(type_) is not None
     assert postgres.type_of(SchemaInfo(name)) is not postgres.JSON
     assert postgres.array_of(postgres.type_of(SchemaInfo(name))).element is not None
-    assert name in TYPE_WIDTHS and name in DATA_TYPES and name in FORMATTED
+    assert name in TYPE_WIDTHS and name in DATA_TYPES
     assert client_values.type_of(name).name == name
 
 

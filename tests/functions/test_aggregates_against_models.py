@@ -99,7 +99,7 @@ def _updates(
         "0 as task", "X'01' as k", "0 as side", "ts", f"{packed} as v", "cast(NULL AS binary) AS h"
     )
     bounds = (kind, GAP_MS, 0, "", "", 10**9)
-    done = operators.aggregate(frame._jdf, aggregator, False, *bounds, False, False, 0, 0)
+    done = operators.aggregate(frame._jdf, aggregator, *bounds, False, False, 0, 0)
     columns = ", ".join(f"c{i} {spark_type(t)}" for i, t in enumerate(types))
     given = (
         DataFrame(done, session)

@@ -122,7 +122,7 @@ def test_a_broker_that_was_just_started_is_asked_to_join_once_it_has_a_coordinat
             calls.append("joins")
             super().subscribe(*args, **options)
 
-    monkeypatch.setattr("ksql_spark.kafka.lease.Consumer", Starting)
+    monkeypatch.setattr("ksql_spark.kafka.membership.Consumer", Starting)
     lease = ServiceLease(cast(Any, admin), "x_", "commands", "folder")
     try:
         lease.acquire(lambda text: None, lambda: False)
