@@ -17,7 +17,7 @@ import java.util.List;
  * The rows of several inputs of a keyed operator in the order of their times, as {@link MergedTask}
  * finds it: task i of all inputs is one task.
  */
-final class MergeExec extends TaskPlan {
+final class MergeExec extends SparkPlan {
     private final Seq<SparkPlan> children;
     private final Seq<Attribute> output;
     private final long heartbeatMs;
@@ -71,5 +71,20 @@ final class MergeExec extends TaskPlan {
     @Override
     public Seq<Attribute> output() {
         return output;
+    }
+
+    @Override
+    public int productArity() {
+        return 0;
+    }
+
+    @Override
+    public Object productElement(int n) {
+        throw new IndexOutOfBoundsException(n);
+    }
+
+    @Override
+    public boolean canEqual(Object other) {
+        return other == this;
     }
 }

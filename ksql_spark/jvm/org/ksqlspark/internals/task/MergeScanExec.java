@@ -24,7 +24,7 @@ import java.util.List;
  * it. The original scan stays below and is never executed; there Spark looks for offsets and
  * metrics.
  */
-final class MergeScanExec extends TaskPlan {
+final class MergeScanExec extends SparkPlan {
     private final DataSourceV2ScanExecBase scan;
 
     MergeScanExec(DataSourceV2ScanExecBase scan) {
@@ -73,5 +73,20 @@ final class MergeScanExec extends TaskPlan {
     @Override
     public Seq<Attribute> output() {
         return plan().output();
+    }
+
+    @Override
+    public int productArity() {
+        return 0;
+    }
+
+    @Override
+    public Object productElement(int n) {
+        throw new IndexOutOfBoundsException(n);
+    }
+
+    @Override
+    public boolean canEqual(Object other) {
+        return other == this;
     }
 }
