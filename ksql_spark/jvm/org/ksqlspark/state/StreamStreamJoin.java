@@ -14,10 +14,10 @@ import java.util.TreeMap;
  *
  * <p>The task's stream time, over both sides, determines when an unmatched row of an outer side is
  * emitted: when stream time passes window and grace period, or at once if it already has. (Kafka
- * Streams does not wait for the grace period if the window is over when the row comes.)
- * Each side's own time, the greatest of its kept rows, determines how long its rows can be matched:
- * window and grace period. So a side that lags behind still matches rows of the other side that the
- * task's time has left behind.
+ * Streams does not wait for the grace period if the window is over when the row comes.) Each side's
+ * own time, the greatest of its kept rows, determines how long its rows can be matched: window and
+ * grace period. So a side that lags behind still matches rows of the other side that the task's
+ * time has left behind.
  *
  * <p>Rows are stored in buckets of time as long as the window: per side, bucket and key a group of
  * (timestamp, waits?, length, row), in parts of a few KiB. So a record reads two or three groups,

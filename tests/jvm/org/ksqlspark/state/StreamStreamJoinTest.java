@@ -39,6 +39,7 @@ class StreamStreamJoinTest {
         assertEquals(1, pair.size());
         assertEquals(90, pair.get(0).getLong(1));
         List<Row> later = process(1, 1, 102, VALUE);
-        assertEquals(List.of(86L, 102L), later.stream().map(row -> row.getLong(1)).sorted().toList());
+        assertEquals(
+                List.of(86L, 102L), later.stream().map(row -> row.getLong(1)).sorted().toList());
     }
 }
