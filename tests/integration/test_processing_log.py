@@ -173,4 +173,6 @@ def test_records_whose_timestamps_are_no_dates_are_left_out(
         "rowtime: 1970/01/01 00:00:02.000 Z",
     ]
     with pytest.raises(KsqlError, match=f"Record at topic {topic} partition 0 offset 1 has timestamp value"):
-        server.query(Request("SELECT * FROM s;"))
+        rows_of = server.query(Request("SELECT * FROM s;"))
+        while rows_of.read(TIMEOUT_S) is not None:
+            pass
