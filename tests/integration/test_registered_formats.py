@@ -43,10 +43,10 @@ def registry(engine: Engine) -> Iterator[RegistryServer]:
     before = services.registry
     with RegistryServer() as server:
         config = Config({"ksql.schema.registry.url": server.url})
-        services.registry = services.views.registry = schema_registry(config)
+        services.registry = services.views._registry = schema_registry(config)
         set_registry(services.spark.process.running_session, registry_settings(config))
         yield server
-        services.registry = services.views.registry = before
+        services.registry = services.views._registry = before
         set_registry(services.spark.process.running_session, {})
 
 
