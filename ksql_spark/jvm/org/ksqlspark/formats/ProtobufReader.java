@@ -108,11 +108,11 @@ interface ProtobufReader {
     }
 
     private static UTF8String text(CodedInputStream in) throws IOException {
-        UTF8String text = UTF8String.fromBytes(ProtobufWire.bytes(in));
-        if (!Utf8.isValid(text)) {
+        byte[] text = ProtobufWire.bytes(in);
+        if (!Utf8.isValid(text, 0, text.length)) {
             throw new IllegalArgumentException("A text is not valid UTF-8.");
         }
-        return text;
+        return UTF8String.fromBytes(text);
     }
 
     /** A whole number, as it stands in the bytes. */
