@@ -64,7 +64,7 @@ public final class JsonDecoder extends BytesToRow {
         InternalRow row = row(reader.read(parser, token));
         // Jackson takes some bytes that are not UTF-8, and most in what it skips
         int size = (int) parser.currentLocation().getByteOffset(); // negative: UTF-16 or UTF-32
-        if (size > 0 && !Utf8.isValid(data, from, size)) {
+        if (size > 0 && !Utf8.isValid(UTF8String.fromBytes(data, from, size))) {
             throw new CharConversionException("Its bytes are not UTF-8.");
         }
         return row;

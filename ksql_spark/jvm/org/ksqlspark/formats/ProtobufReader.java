@@ -108,11 +108,11 @@ interface ProtobufReader {
     }
 
     private static UTF8String text(CodedInputStream in) throws IOException {
-        byte[] text = ProtobufWire.bytes(in);
-        if (!Utf8.isValid(text, 0, text.length)) {
+        UTF8String text = UTF8String.fromBytes(ProtobufWire.bytes(in));
+        if (!Utf8.isValid(text)) {
             throw new IllegalArgumentException("A text is not valid UTF-8.");
         }
-        return UTF8String.fromBytes(text);
+        return text;
     }
 
     /** A whole number, as it stands in the bytes. */

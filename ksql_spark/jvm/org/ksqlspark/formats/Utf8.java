@@ -4,19 +4,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
 /** Texts in records, whose bytes need not be UTF-8. */
 final class Utf8 {
-    /** Eight bytes at once, which takes an eighth of the time. */
-    private static final VarHandle LONGS =
-            MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
-
-    private static final long NOT_ASCII = 0x8080808080808080L;
-
     private Utf8() {}
 
     /**
@@ -24,29 +15,15 @@ final class Utf8 {
      * three of half a character, and Java makes one.
      */
     static UTF8String replaced(byte[] data, int from, int size) {
-        return isValid(data, from, size)
-                ? UTF8String.fromBytes(data, from, size)
+        UTF8String text = UTF8String.fromBytes(data, from, size);
+        return isValid(text)
+                ? text
                 : UTF8String.fromString(new String(data, from, size, StandardCharsets.UTF_8));
     }
 
-    /** Whether all these bytes are UTF-8; most texts are ASCII, which is seen sooner. */
-    static boolean isValid(byte[] data, int from, int size) {
-        return isAscii(data, from, from + size) || UTF8String.fromBytes(data, from, size).isValid();
-    }
-
-    private static boolean isAscii(byte[] data, int from, int to) {
-        int at = from;
-        for (; at <= to - Long.BYTES; at += Long.BYTES) {
-            if (((long) LONGS.get(data, at) & NOT_ASCII) != 0) {
-                return false;
-            }
-        }
-        for (; at < to; at++) {
-            if (data[at] < 0) {
-                return false;
-            }
-        }
-        return true;
+    /** Whether all its bytes are UTF-8; most texts are ASCII, which is seen sooner. */
+    static boolean isValid(UTF8String text) {
+        return text.isFullAscii() || text.isValid();
     }
 
     /** The format KAFKA's STRING. */
