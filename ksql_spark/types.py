@@ -22,6 +22,9 @@ class Primitive:
 
 #: arithmetic with more digits than any DECIMAL has; Python's default has 28
 EXACT = Context(prec=1000)
+#: characters that the text of a DECIMAL may have, as in DecimalField.java: the time to read it grows with
+#: their square, and no DECIMAL has more
+MAX_DECIMAL_TEXT = 1000
 
 
 @dataclass(frozen=True)

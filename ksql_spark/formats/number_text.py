@@ -7,7 +7,7 @@ from decimal import MAX_PREC, InvalidOperation, localcontext
 from decimal import Decimal as PythonDecimal
 
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.types import INTEGER, TIME, TIMESTAMP, Decimal, SqlType
+from ksql_spark.types import INTEGER, MAX_DECIMAL_TEXT, TIME, TIMESTAMP, Decimal, SqlType
 
 #: inclusive: Connect's times and ksqlDB allow the end of the day
 _DAY_MS = 86_400_000
@@ -20,8 +20,8 @@ _HEXADECIMAL = re.compile(
     r"[+-]?0[xX]([0-9a-fA-F]++(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?"
 )
 _NO_NUMBER = re.compile(r"[+-]?(NaN|Infinity)")
-#: longer numbers are not read, as in DecimalField.java: the time to read one grows with its square
-_MAX_DIGITS, _MAX_BITS = 1000, 4096
+#: longer numbers are not read, for the reason of MAX_DECIMAL_TEXT
+_MAX_BITS = 4096
 #: the characters that Java's String.trim removes
 SPACE = "".join(map(chr, range(33)))
 
@@ -123,8 +123,8 @@ def parse_decimal(text: str, type_: Decimal) -> PythonDecimal:
         BadRecord: it is not a number, or does not fit without rounding.
     """
     number = text.strip(SPACE)
-    if len(number) > _MAX_DIGITS:
-        raise BadRecord(f"A number has more than {_MAX_DIGITS} characters")
+    if len(number) > MAX_DECIMAL_TEXT:
+        raise BadRecord(f"A number has more than {MAX_DECIMAL_TEXT} characters")
     try:
         if is_decimal(number):
             return fit_decimal(PythonDecimal(number), type_)

@@ -15,6 +15,7 @@ from ksql_spark.types import (
     BYTES,
     CALENDAR_INTERVAL,
     INTERVAL,
+    MAX_DECIMAL_TEXT,
     STRING,
     TIME,
     VARIANT,
@@ -66,9 +67,6 @@ class _Cast:
 
 # ---- from text ----------------------------------------------------------------------------------------
 
-#: how many characters a text with a DECIMAL may have
-_MAX_DIGITS = 1000
-
 
 def _parse_whole(text: str, target: SqlType) -> str:
     # Spark would truncate a fraction
@@ -76,8 +74,9 @@ def _parse_whole(text: str, target: SqlType) -> str:
 
 
 def _parse_decimal(text: str, target: SqlType) -> str:
-    # no DECIMAL has more digits, and the time to read them grows with their square
-    return let(f"trim({text})", lambda t: f"if(length({t}) <= {_MAX_DIGITS}, {_by_spark(t, target)}, NULL)")
+    return let(
+        f"trim({text})", lambda t: f"if(length({t}) <= {MAX_DECIMAL_TEXT}, {_by_spark(t, target)}, NULL)"
+    )
 
 
 def _parse_double(text: str, _: SqlType) -> str:
