@@ -93,13 +93,12 @@ async def query_stream(http: Request) -> Response:
 )
 async def query(http: Request) -> Response:
     """Stream a query's rows as frames, or the lines of a PRINT."""
+    host: Host = http.app.state.host
     media_type = answer_type("/query", http.headers.get("accept"))
     principal = principal_of(http)
     body = read_body(StatementsBody, http)
     request = body.request(principal.rights, principal.user, client=client_of(http))
-    if (
-        found := await looked_up(http.app.state.host, request, len(http.scope[BODY]), media_type)
-    ) is not None:
+    if (found := await looked_up(host, request, len(http.scope[BODY]), media_type)) is not None:
         return found
     _, response = await _start(http, request, media_type, TEXT)
     return response

@@ -68,15 +68,13 @@ def bind_evolution(
         if source in made_of_it:
             reason = f"{source} is made of {name}, so the new version would read its own results."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
+    old, stays = context.metastore.require(name), way is not Way.BESIDE
     for check in evolve.verify if evolve is not None else ():
         if check.what == SELECT:
-            table = context.metastore.require(name)
-            versions = by_name({OLD: table, NEW: bound.sink}, table)
+            versions = by_name({OLD: old, NEW: bound.sink}, old)
             analyzer.bind_verification(check.query, versions, context.metastore, context.config)
     may_move = way is Way.IN_PLACE and bound.sink.kind == TABLE
-    check_evolution(bound, context, is_beside=way is Way.BESIDE, may_move=may_move)
-    stays = way is not Way.BESIDE
-    old = context.metastore.require(name)
+    check_evolution(bound, context, is_beside=not stays, may_move=may_move)
     if stays or keeps_past(old, context.services.admin):
         analyzer.check_written_rows(old, bound.sink, statement, is_past=not stays)
     else:  # all rows are written again
