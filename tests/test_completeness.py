@@ -95,10 +95,14 @@ def test_every_entity_is_known_on_the_wire_and_has_a_text_in_the_shell() -> None
         importlib.import_module(module.name)
     unknown = {cls.__module__ for cls in set(_derived(Entity)) - set(ENTITIES.values())}
     assert not unknown, f"add to _MODULES of ksql_spark/entities/wire.py: {unknown}"
-    assert len(set(_derived(Entity))) == len(ENTITIES), "two classes of ksql_spark/entities have the same type"
+    assert len(set(_derived(Entity))) == len(ENTITIES), (
+        "two classes of ksql_spark/entities have the same type"
+    )
     mute = ENTITIES.keys() - shown.ENTITIES.keys()
     assert not mute, f"add a function to ENTITIES of shell/output/entities.py for {mute}"
-    assert not shown.ENTITIES.keys() - ENTITIES.keys(), "remove what is no entity from shell/output/entities.py"
+    assert not shown.ENTITIES.keys() - ENTITIES.keys(), (
+        "remove what is no entity from shell/output/entities.py"
+    )
 
 
 def test_every_entity_is_in_the_reference() -> None:
@@ -250,7 +254,9 @@ def test_every_statement_is_carried_out_in_a_test() -> None:
     statements = {rule.node for rule in RULES if rule.statement_set is StatementSet.SERVER}
     missing = {cls.__name__ for cls in statements - seen}
     missing |= {f"SHOW {what}" for what in set(show_statement.LISTED) - listed}
-    assert not missing, f"test in tests/statements/ (in answers/test_answers.py, say) or tests/cases/: {missing}"
+    assert not missing, (
+        f"test in tests/statements/ (in answers/test_answers.py, say) or tests/cases/: {missing}"
+    )
 
 
 def test_no_test_module_is_a_library() -> None:

@@ -225,11 +225,23 @@ OF_CODE = [
 
 
 @functools.cache
-def _words_of_code() -> frozenset[str]:
+def _code() -> list[str]:
+    """The text of each file of the code, after its name."""
     files = [ROOT / "Makefile", ROOT / "pyproject.toml"]
     files += [p for f in CODE for p in (ROOT / f).rglob("*") if p.suffix in (".py", ".java", ".sql", ".txt")]
     files += (ROOT / "console" / "src").rglob("*.ts*")
-    return frozenset(w for p in files for w in re.findall(r"\w+", f"{p.stem} {p.read_text(encoding='utf-8')}"))
+    return [f"{path.stem} {path.read_text(encoding='utf-8')}" for path in files]
+
+
+@functools.cache
+def _words_of_code() -> frozenset[str]:
+    return frozenset(word for text in _code() for word in re.findall(r"\w+", text))
+
+
+def _has_member(cls: str, member: str) -> bool:
+    """Whether a file has both, as far as the class is ours."""
+    texts = [text for text in _code() if re.search(rf"\b(class|interface|record) {cls}\b", text)]
+    return not texts or any(re.search(rf"\b{member}\b", text) for text in texts)
 
 
 @pytest.mark.parametrize("path", OF_CODE, ids=_name)
@@ -238,6 +250,9 @@ def test_named_classes_functions_and_tables_exist(path: Path) -> None:
     words = {w for text in _inline(path) for w in re.findall(r"[A-Za-z_]\w{3,}", text)}
     unknown = words - _words_of_code()
     assert not unknown, f"the code does not have {unknown}"
+    for text in _inline(path):
+        for cls, member in re.findall(r"\b([A-Z]\w*[a-z]\w*)\.(?!py\b|java\b)(\w+)", text):
+            assert _has_member(cls, member), f"there is no {cls}.{member}"
 
 
 @pytest.mark.parametrize("path", OF_CODE, ids=_name)
