@@ -95,14 +95,11 @@ def test_every_entity_is_known_on_the_wire_and_has_a_text_in_the_shell() -> None
         importlib.import_module(module.name)
     unknown = {cls.__module__ for cls in set(_derived(Entity)) - set(ENTITIES.values())}
     assert not unknown, f"add to _MODULES of ksql_spark/entities/wire.py: {unknown}"
-    assert len(set(_derived(Entity))) == len(ENTITIES), (
-        "two classes of ksql_spark/entities have the same type"
-    )
+    assert len(set(_derived(Entity))) == len(ENTITIES), "two classes of entities have the same type"
     mute = ENTITIES.keys() - shown.ENTITIES.keys()
     assert not mute, f"add a function to ENTITIES of shell/output/entities.py for {mute}"
-    assert not shown.ENTITIES.keys() - ENTITIES.keys(), (
-        "remove what is no entity from shell/output/entities.py"
-    )
+    gone = shown.ENTITIES.keys() - ENTITIES.keys()
+    assert not gone, f"remove from ENTITIES of shell/output/entities.py: {gone}"
 
 
 def test_every_entity_is_in_the_reference() -> None:

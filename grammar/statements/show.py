@@ -8,7 +8,6 @@ from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 from ksql_spark.grammar.statements.versions import ShowVersions
 
-
 #: what EXTENDED says more about; TOPICS too
 EXTENDED = ("STREAMS", "TABLES", "QUERIES")
 #: what is listed in one way only
