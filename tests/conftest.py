@@ -23,6 +23,18 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
+#: the only module whose tests may run in different workers: each has its own engine and shares nothing
+SPLIT_MODULE = "tests/cases/test_cases.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module in one worker and in order, for ``--dist loadgroup``: they share fixtures."""
+    for item in items:
+        module = item.nodeid.partition("::")[0]
+        if module != SPLIT_MODULE:
+            item.add_marker(pytest.mark.xdist_group(module))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep the tests and their parameters, which live until the end, out of every collection of garbage."""
     gc.collect()
