@@ -177,6 +177,30 @@ class FakeStream(QueryStream):
         self.rows.put(None)
 
 
+class LiveStream(FakeStream):
+    """A push query that has caught up, so that reading needs no thread, without rows until it is closed."""
+
+    is_live = True
+
+    def __init__(self, columns: Iterable[ResultColumn], query_id: str) -> None:
+        super().__init__("PUSH", columns, ends=False, query_id=query_id)
+        self._on_arrival: list[Callable[[], None]] = []
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """As QueryStream.when_arrived."""
+        self._on_arrival.append(on_arrival)
+
+    def read(self, timeout_s: float) -> Rows | None:
+        """As QueryStream.read."""
+        return None if self.closed.is_set() else Rows()
+
+    def close(self) -> None:
+        """As QueryStream.close."""
+        super().close()
+        for call in self._on_arrival:
+            call()
+
+
 class FakeInserter:
     """As RowInserter; a row with "bad" in it fails."""
 
