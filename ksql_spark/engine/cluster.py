@@ -137,8 +137,8 @@ class Cluster:
             _, host = placement.state_of(query.id, notes)
             if host in of_hosts:
                 of_hosts[host][query.id] = _stores(query)
-        said = {note.host: note.told["server"] for note in notes.values() if "server" in note.told}
-        lags = {host: _shown_lags(server["lags"]) for host, server in said.items() if "lags" in server}
+        reports = {note.host: note.content["server"] for note in notes.values() if "server" in note.content}
+        lags = {host: _shown_lags(server["lags"]) for host, server in reports.items() if "lags" in server}
         others = {
             host: HostStatus(
                 host_alive=True,

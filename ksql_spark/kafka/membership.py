@@ -109,15 +109,15 @@ class Note:
     Args:
         host: the owner's address.
         server: its id.
-        told: its contents.
+        content: its content.
     """
 
     host: str
     server: str
-    told: Mapping[str, Any] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Known(NamedTuple):
+class NotesSnapshot(NamedTuple):
     """The notes of the owners of slots, and the offset after the log's last record, read after the notes."""
 
     notes: Mapping[int, Note]
@@ -189,7 +189,7 @@ class Membership:
         #: the consumer, used by the member's thread only
         self._consumer: Consumer | None = None
         #: the notes as of the last read, and when to read them again, on the monotonic clock
-        self._known = Known({}, 0)
+        self._known = NotesSnapshot({}, 0)
         self._look_at = 0.0
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
@@ -230,11 +230,11 @@ class Membership:
             return self._owned | self._releasing
 
     @property
-    def known(self) -> Known:
+    def latest_notes(self) -> NotesSnapshot:
         """The notes of slot owners as of the last read, at most LOOK_EVERY_S old for a member."""
         return self._known
 
-    def read_notes(self) -> Known:
+    def read_notes(self) -> NotesSnapshot:
         """The current notes of slot owners; only for Holder.note, in the member's thread.
 
         Raises:
@@ -245,7 +245,7 @@ class Membership:
         found = self._consumer.committed(places, timeout=NOTES_S)
         notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
         _, log_end = self._consumer.get_watermark_offsets(TopicPartition(self._log_topic, 0), timeout=NOTES_S)
-        self._known = Known(notes, int(log_end))
+        self._known = NotesSnapshot(notes, int(log_end))
         self._look_at = time.monotonic() + LOOK_EVERY_S
         return self._known
 
@@ -369,10 +369,10 @@ class Membership:
             log.warning("the group's slots are confirmed again")
             self._holder.gained(owned)
 
-    def _note(self, told: Mapping[str, Any]) -> str:
-        known = {"host": self._host, "server": self._server}
-        text = json.dumps({**known, "told": told})
-        return text if len(text.encode()) <= NOTE_BYTES else json.dumps(known)
+    def _note(self, content: Mapping[str, Any]) -> str:
+        owner = {"host": self._host, "server": self._server}
+        text = json.dumps({**owner, "told": content})
+        return text if len(text.encode()) <= NOTE_BYTES else json.dumps(owner)
 
     def _watch(self) -> None:
         """Detect that nothing was confirmed in time: Kafka may have assigned the slots to others."""
@@ -489,5 +489,6 @@ def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> 
 
 
 __all__ = [
-    "SESSION_MS", "Holder", "Known", "Member", "Membership", "Mode", "Note", "member_of", "members", "notes",
+    "SESSION_MS", "Holder", "Member", "Membership", "Mode", "Note", "NotesSnapshot",
+    "member_of", "members", "notes",
 ]  # fmt: skip

@@ -121,7 +121,7 @@ class HeapUse(NamedTuple):
     #: how often new objects were collected since the JVM started
     collections: int
     #: bytes that the JVM has taken from the operating system
-    taken: int
+    committed: int
     #: bytes that the last of these collections left; 0 before the first one
     needed: int
 

@@ -224,10 +224,10 @@ class View:
         if db.execute("SELECT what FROM follows").fetchall() != [(follows,)]:
             return False
         first, last = self._admin.beginning_offsets(self.topic), self._admin.end_offsets(self.topic)
-        found = dict(db.execute("SELECT partition, next FROM position"))
+        positions = dict(db.execute("SELECT partition, next FROM position"))
         return all(
             first.get((self.topic, p), -1) <= position <= last.get((self.topic, p), -1)
-            for p, position in found.items()
+            for p, position in positions.items()
         )
 
     def _misses_deletions(self, db: sqlite3.Connection) -> bool:
@@ -271,9 +271,9 @@ class View:
         changed: dict[Place, tuple[Record, bytes]] = {}
 
         def former(key: bytes) -> bytes | None:
-            known = changed.get(Place(key, 0, 0))
-            if known is not None:
-                return known[0].value
+            latest = changed.get(Place(key, 0, 0))
+            if latest is not None:
+                return latest[0].value
             stored = db.execute(_VALUE, (key,)).fetchone()
             return None if stored is None else bytes(stored[0])
 
@@ -282,14 +282,14 @@ class View:
                 continue
             try:
                 place = Place(*split_key(record.key, self.source.window))
-                known = (
+                latest = (
                     (place.key, record)
                     if self._recognize is None
                     else self._recognize(place.key, record, former)
                 )
             except (struct.error, BadRecord):  # not a record of this table (reference §5.8)
                 continue
-            changed[place._replace(key=known[0])] = (known[1], place.key)
+            changed[place._replace(key=latest[0])] = (latest[1], place.key)
         return changed
 
     def _moved_to(self, positions: dict[int, int]) -> None:
@@ -342,10 +342,10 @@ class View:
             while not self._positions or not self._has(ends):
                 if self._failure is not None:
                     raise self._failure.again()
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0:
                     raise self._behind(timeout_s)
-                self._moved.wait(left)
+                self._moved.wait(remaining_s)
 
     def when_reached(self, ends: Ends, deadline: float, on_reached: OnReached) -> None:
         """Call ``on_reached`` once every record before ``ends`` is in the view, now or in another thread.
@@ -380,7 +380,7 @@ class View:
         except IndexError:
             cursor = _connected(self._path).cursor()
         try:
-            found: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
+            rows: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
         except sqlite3.Error as error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
@@ -390,17 +390,17 @@ class View:
             cursor.connection.close()
         else:
             self._idle.append(cursor)
-        return found
+        return rows
 
     def _disk_full(self, error: Exception) -> KsqlError | None:
         """DISK_FULL, if that is why sqlite failed."""
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         return KsqlError("DISK_FULL", path=str(self._path)) if is_full else None
 
-    def _rows(self, found: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
+    def _rows(self, rows: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
         if self.source.window is None:
-            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in found]
-        return [StoredRow(*columns[:-1]) for columns in found]
+            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in rows]
+        return [StoredRow(*columns[:-1]) for columns in rows]
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The rows of ``keys``, key by key, each in the order of its windows."""
@@ -609,10 +609,10 @@ class ForeignRecords:
         if values is None or UNAVAILABLE not in values:
             return values
         before = former(key)
-        known = None if before is None else self._stored.decode(before)
+        former_values = None if before is None else self._stored.decode(before)
         return [
             new if new is not UNAVAILABLE else old
-            for new, old in zip(values, known or [None] * len(values), strict=True)
+            for new, old in zip(values, former_values or [None] * len(values), strict=True)
         ]
 
 
