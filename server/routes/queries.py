@@ -142,5 +142,5 @@ async def _start(
 
     stream, response = await host.call_while_connected(http, request, start, is_query=True)
     note_query(principal_of(http), stream, request)
-    response.headers.update(result_headers(request, request.known))
+    response.headers.update(result_headers(request, request.positions))
     return stream, response

@@ -184,7 +184,7 @@ class Bootstrap:
         placement = services.placement
         history = History(
             measures.figures,
-            told=lambda: {} if placement is None else decoded_figures(placement.figures_of_others()),
+            of_others=lambda: {} if placement is None else decoded_figures(placement.figures_of_others()),
             spans=TopicSpans(services).now,
             # a query that is paused has read everything only once its Spark queries have ended
             states=lambda: {
@@ -216,7 +216,7 @@ class Bootstrap:
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.says)
+            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.report)
         if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:

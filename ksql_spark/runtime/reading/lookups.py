@@ -31,7 +31,7 @@ class LookUpPlan:
     """A compiled plan that runs all lookups of one form.
 
     Args:
-        known: the plan.
+        cached: the plan.
         reader: of the table's rows.
     """
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config, CurrentConfig
-from ksql_spark.consistency import Known
+from ksql_spark.consistency import KnownPositions
 from ksql_spark.entities import Entity
 from ksql_spark.entities.graph import Freshness
 from ksql_spark.errors import KsqlError
@@ -207,7 +207,7 @@ class StatementContext:
         first_sequence: the number of the request's first command in the log; None: not determined yet.
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
-        known: receives the offsets of records that the statement writes.
+        positions: receives the offsets of records that the statement writes.
         rights: those of the client.
         user: the client's name, if users log in.
         freshness: see ExplainFreshness.
@@ -225,7 +225,7 @@ class StatementContext:
     stored: StoredQuery | None = None
     first_sequence: int | None = None
     commands: int = 0
-    known: Known = field(default_factory=Known)
+    positions: KnownPositions = field(default_factory=KnownPositions)
     rights: Rights = ALL_RIGHTS
     user: str | None = None
     freshness: ExplainFreshness = not_ready

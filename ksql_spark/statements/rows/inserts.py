@@ -54,7 +54,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             _check_constraints(row, values, context)
         if at:
             partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
-            context.known.note(source.topic, {partition: offset + 1})
+            context.positions.note(source.topic, {partition: offset + 1})
         else:  # librdkafka takes a timestamp of 0 for none, and sets the current time
             services.spark.write(source.topic, key_bytes, value_bytes, at)
 

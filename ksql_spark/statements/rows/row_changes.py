@@ -40,7 +40,7 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
             for records in _pages(change, view, services):
                 services.producer.send_all(topic, records, now_ms)
                 count += len(records)
-        context.known.note(topic, services.producer.written.get(topic, {}))
+        context.positions.note(topic, services.producer.written.get(topic, {}))
         done = "updated" if change.row is not None else "deleted"
         told = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {done}"
         return RowsChanged(statement_text=statement.source_text, operation=word, count=count, message=told)
