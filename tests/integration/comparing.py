@@ -80,6 +80,6 @@ def wait_until_all_is_read(engine: Engine, topic: str) -> None:
     """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
     (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
     deadline = time.monotonic() + TIMEOUT_S
-    while progress(query, engine.services).left:
+    while progress(query, engine.services).unread:
         assert time.monotonic() < deadline
         time.sleep(0.2)

@@ -237,10 +237,10 @@ def _column(
         if type_ != STRING:
             raise invalid(f"Invalid type for TOPIC column: expected {STRING}, got {type_}.", definition)
         return Column(name, type_, Role.TOPIC)
-    wanted = _KEY_WORDS[statement.kind]
-    if constraint != wanted:
+    word = _KEY_WORDS[statement.kind]
+    if constraint != word:
         raise invalid(
-            f"Column `{name}` is a '{constraint}' column: please use '{wanted}' for "
+            f"Column `{name}` is a '{constraint}' column: please use '{word}' for "
             f"{'streams' if statement.kind == 'STREAM' else 'tables'}.",
             definition,
         )
@@ -412,9 +412,9 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
             raise refuse(f"the {what} cannot change.")
     if old.schema.key != new.schema.key:
         raise refuse(f"key columns must stay the same: {', '.join(map(str, old.schema.key))}.")
-    kept = new.schema.value[: len(old.schema.value)]
-    changed = [c for c, now in zip(old.schema.value, kept, strict=False) if c != now]
-    changed += old.schema.value[len(kept) :]
+    same_columns = new.schema.value[: len(old.schema.value)]
+    changed = [c for c, now in zip(old.schema.value, same_columns, strict=False) if c != now]
+    changed += old.schema.value[len(same_columns) :]
     if changed:
         raise refuse(
             f"The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}]."

@@ -92,8 +92,10 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         consumers = context.services.admin.consumers()
         there_are_none = Consumers()
         for i, row in enumerate(rows):
-            found = consumers.get(row.name, there_are_none)
-            rows[i] = replace(row, consumer_count=found.consumers, consumer_group_count=len(found.groups))
+            of_topic = consumers.get(row.name, there_are_none)
+            rows[i] = replace(
+                row, consumer_count=of_topic.consumers, consumer_group_count=len(of_topic.groups)
+            )
     warnings: tuple[KsqlWarning, ...] = ()
     connect = context.services.connect
     if connect.is_in_use():

@@ -246,8 +246,8 @@ class StatementContext:
 
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table."""
-        found = self.metastore.find(source)
-        return None if found is None else found.topic
+        source_ = self.metastore.find(source)
+        return None if source_ is None else source_.topic
 
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request has set the prefix."""
@@ -255,8 +255,8 @@ class StatementContext:
 
     def uses(self, query_id: str) -> list[Uses]:
         """The sources of the queries with this id, ignoring case."""
-        wanted = query_id.upper()
-        return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
+        id_ = query_id.upper()
+        return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == id_]
 
     def falling(self, source: str) -> list[str]:
         """Return the names that DROP … CASCADE of a source removes or no longer writes, including its own."""

@@ -83,7 +83,7 @@ def bind_evolution(
         return _in_place(bound, statement, context)
     if way.is_at_once:
         meaningless = {"SWAP", "VERIFY"} if way is Way.WARM_UP else {"START", "SWAP", "VERIFY"}
-        unused = meaningless & {given.name.upper() for given in statement.properties}
+        unused = meaningless & {property_.name.upper() for property_ in statement.properties}
         if unused:
             reason = f"its new version takes over at once, without {min(unused)}."
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")

@@ -47,8 +47,8 @@ def check_known_queries(statement: Statement, context: StatementContext) -> None
     for relation in statement.find_all(ErrorsOf):
         query_id = relation.query_id
         queries = context.services.queries.all()
-        known = {*(q.id for q in queries), *(q.id for q in context.queries)}
-        if query_id in known or query_id in context.services.commands.query_ids:
+        ids = {*(q.id for q in queries), *(q.id for q in context.queries)}
+        if query_id in ids or query_id in context.services.commands.query_ids:
             continue
         shown = [q.id for q in queries if uses_of(q).may_be_seen(context.rights)]
         raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=query_hint(query_id, shown))
@@ -72,13 +72,13 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
         nonlocal unknown
         session = services.spark.session()
         rows = batch.run(bound, services.views, session, consumer, _TIMEOUT_S, config.__getitem__)
-        found = []
+        failed = []
         for of_topic, partition, offset, attempt, count in _values(rows):
             if of_topic == topic and partition is not None:
-                found.append(Failed(partition, offset, attempt))
+                failed.append(Failed(partition, offset, attempt))
             else:
                 unknown += count
-        return found
+        return failed
 
     def run() -> Entity:
         services.spark.await_start()
