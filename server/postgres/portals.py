@@ -75,9 +75,9 @@ class Portal:
 
     def check_formats(self) -> None:
         """Raise if there is another number of formats than of columns."""
-        found, wanted = len(self.formats), len(self.columns or ())
-        if found > 1 and found != wanted and self.columns is not None:
-            message = f"bind message has {found} result formats but query has {wanted} columns"
+        formats, columns = len(self.formats), len(self.columns or ())
+        if formats > 1 and formats != columns and self.columns is not None:
+            message = f"bind message has {formats} result formats but query has {columns} columns"
             raise Failure("08P01", message)
 
     def inner(self) -> Portal:

@@ -211,17 +211,17 @@ class Buckets:
         self._rate = most
         self._full = max(1.0, most)
         #: client -> remaining requests, and when that was computed; the most recent clients are last
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        self._levels: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, client: Hashable, take: float = 1.0) -> float:
         """Take a request from the bucket; returns 0, or the seconds until one is available."""
         now = time.monotonic()
-        tokens, at = self._left.pop(client, (self._full, now))
+        tokens, at = self._levels.pop(client, (self._full, now))
         tokens = min(self._full, tokens + (now - at) * self._rate)
         is_there = tokens >= 1
-        self._left[client] = (tokens - take if is_there else tokens, now)
-        if len(self._left) > MAX_CLIENTS:
-            self._left.popitem(last=False)
+        self._levels[client] = (tokens - take if is_there else tokens, now)
+        if len(self._levels) > MAX_CLIENTS:
+            self._levels.popitem(last=False)
         return 0.0 if is_there else (1 - tokens) / self._rate
 
 

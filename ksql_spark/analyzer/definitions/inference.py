@@ -312,7 +312,7 @@ def check_id(side: str, format_name: str, node: Placed | None) -> None:
 def _written_out(
     statement: CreateSource,
     by_side: Mapping[str, tuple[tuple[Column, ...], ReadSchema] | None],
-    properties_: Properties,
+    written_properties: Properties,
     texts: Sequence[str] | None = None,
 ) -> CreateSource:
     """``statement`` with the inferred columns, and with the full name of a schema that an id denotes.
@@ -332,9 +332,14 @@ def _written_out(
     listed += map(grammar.render, statement.checks)
     names = []
     for side, inferred in by_side.items():
-        has_id = properties_.get(f"{side}_SCHEMA_ID") is not None
+        has_id = written_properties.get(f"{side}_SCHEMA_ID") is not None
         own = (f"{side}_SCHEMA_FULL_NAME", f"{side}_AVRO_SCHEMA_FULL_NAME")
-        if inferred is not None and inferred[1].name and has_id and not any(n in properties_ for n in own):
+        if (
+            inferred is not None
+            and inferred[1].name
+            and has_id
+            and not any(n in written_properties for n in own)
+        ):
             text = inferred[1].name.replace("'", "''")
             names.append(f"{side}_SCHEMA_FULL_NAME = '{text}'")
     bare = statement.copy()

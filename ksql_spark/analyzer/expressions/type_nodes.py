@@ -43,8 +43,8 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
             case "ARRAY":
                 return Array(resolve_type(node.element, custom))
             case "MAP":
-                map_ = Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
-                return checked_type(map_, node)
+                map_type = Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
+                return checked_type(map_type, node)
             case "STRUCT":
                 return _struct(node, custom)
             case "DECIMAL":

@@ -579,9 +579,9 @@ class _Binder:
         name = column_at(item, [i.name for i in items])
         if name is None and isinstance(written, exp.Column) and not written.table:
             name = written.name
-        item_ = next((i for i in items if i.name == name), None)
-        if item_ is not None:
-            return item_.expression
+        result_item = next((i for i in items if i.name == name), None)
+        if result_item is not None:
+            return result_item.expression
         source = self.source
         internal = {r.internal(c.name) for r in source.relations for c in r.schema.columns}
         results = {i.name: i.expression for i in items if not source.scope.is_column(i.name)}

@@ -246,8 +246,8 @@ class StatementContext:
 
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table."""
-        source_ = self.metastore.find(source)
-        return None if source_ is None else source_.topic
+        data_source = self.metastore.find(source)
+        return None if data_source is None else data_source.topic
 
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request has set the prefix."""
