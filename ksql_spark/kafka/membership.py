@@ -181,7 +181,7 @@ class Membership:
         self._closing = threading.Event()
         self._joined = threading.Event()
         #: the requested role of this member
-        self._wanted = Mode.SERVING
+        self._target_mode = Mode.SERVING
         #: when the group first responded to the latest subscription, on the monotonic clock; 0 if it has not
         self._answered_at = 0.0
         #: set while it is a member that has no slots and gets none
@@ -189,7 +189,7 @@ class Membership:
         #: the consumer, used by the member's thread only
         self._consumer: Consumer | None = None
         #: the notes as of the last read, and when to read them again, on the monotonic clock
-        self._known = NotesSnapshot({}, 0)
+        self._snapshot = NotesSnapshot({}, 0)
         self._look_at = 0.0
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
@@ -205,17 +205,17 @@ class Membership:
 
     def drain(self, timeout_s: float) -> bool:
         """Release all slots and get no more until serve(); False if it takes longer than ``timeout_s``."""
-        self._wanted = Mode.DRAINED
+        self._target_mode = Mode.DRAINED
         return self._drained.wait(timeout_s)
 
     def serve(self) -> None:
         """Get a share of the slots again, soon."""
-        self._wanted = Mode.SERVING
+        self._target_mode = Mode.SERVING
 
     @property
     def mode(self) -> Mode:
         """The current or requested role of this member."""
-        return self._wanted
+        return self._target_mode
 
     def owns(self, slot: int) -> bool:
         """Whether Kafka has confirmed that the slot is this server's."""
@@ -232,7 +232,7 @@ class Membership:
     @property
     def latest_notes(self) -> NotesSnapshot:
         """The notes of slot owners as of the last read, at most LOOK_EVERY_S old for a member."""
-        return self._known
+        return self._snapshot
 
     def read_notes(self) -> NotesSnapshot:
         """The current notes of slot owners; only for Holder.note, in the member's thread.
@@ -242,12 +242,12 @@ class Membership:
         """
         assert self._consumer is not None
         places = [TopicPartition(self._topic, slot) for slot in range(self._count)]
-        found = self._consumer.committed(places, timeout=NOTES_S)
-        notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
+        committed = self._consumer.committed(places, timeout=NOTES_S)
+        notes = _parsed({place.partition: place.metadata for place in committed if place.metadata})
         _, log_end = self._consumer.get_watermark_offsets(TopicPartition(self._log_topic, 0), timeout=NOTES_S)
-        self._known = NotesSnapshot(notes, int(log_end))
+        self._snapshot = NotesSnapshot(notes, int(log_end))
         self._look_at = time.monotonic() + LOOK_EVERY_S
-        return self._known
+        return self._snapshot
 
     def is_first(self, slot: int) -> bool:
         """Whether the slot is the first of this server's."""
@@ -266,7 +266,7 @@ class Membership:
         is_asked_again = False
         while not self._closing.is_set():
             try:
-                self._be_member(self._wanted, asks_again=not is_asked_again)
+                self._be_member(self._target_mode, asks_again=not is_asked_again)
             except KafkaException as error:
                 log.error("this server is currently not a member of its group: %s", error)
                 self._lose(self._owned)
@@ -301,7 +301,7 @@ class Membership:
             )
             if mode is Mode.DRAINED:
                 self._drained.set()
-            while self._wanted is mode and not self._closing.is_set():
+            while self._target_mode is mode and not self._closing.is_set():
                 message = consumer.poll(POLL_S)
                 problem = message.error() if message is not None else None
                 if problem is not None and problem.fatal():
@@ -342,12 +342,12 @@ class Membership:
         stamp, called_at = self._holder.stamp(), time.monotonic()
         asked_at = called_at
         try:
-            told = {slot: self._holder.note(slot) for slot in sorted(owned | self._releasing)}
+            contents = {slot: self._holder.note(slot) for slot in sorted(owned | self._releasing)}
         except KafkaException as error:
             log.info("the group's slots are not confirmed: %s", error)
             return
         places = [
-            TopicPartition(self._topic, slot, 0, metadata=self._note(one)) for slot, one in told.items()
+            TopicPartition(self._topic, slot, 0, metadata=self._note(one)) for slot, one in contents.items()
         ]
         try:
             for place in consumer.commit(offsets=places, asynchronous=False) or ():
@@ -360,7 +360,7 @@ class Membership:
                 return
             asked_at -= HEARTBEAT_MS / 1000
         else:
-            self._holder.noted(told)
+            self._holder.noted(contents)
         with self._lock:
             self._valid_until = asked_at + VALID_S
             was_suspended, self._is_suspended = self._is_suspended, False
@@ -468,24 +468,24 @@ def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
 
 
 def _parsed(texts: Mapping[int, str]) -> dict[int, Note]:
-    found: dict[int, Note] = {}
+    notes: dict[int, Note] = {}
     for partition, text in texts.items():
         try:
             body = json.loads(text)
-            found[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})
+            notes[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})
         except (ValueError, TypeError, KeyError):
             continue
-    return found
+    return notes
 
 
 def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> dict[str, Member]:
     """Server id -> the member, from the client ids and partitions of a group's members."""
-    found = {}
+    by_server = {}
     for client_id, partitions in assigned:
         parts = client_id.split(" ")
         if len(parts) > 2 and parts[0] == CLIENT_ID:
-            found[parts[2]] = Member(parts[1], sum(name == topic for name, _ in partitions))
-    return found
+            by_server[parts[2]] = Member(parts[1], sum(name == topic for name, _ in partitions))
+    return by_server
 
 
 __all__ = [

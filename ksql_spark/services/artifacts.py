@@ -73,11 +73,11 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
     Raises:
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
     """
-    wanted = list(confs)
-    if not _missing(wanted):
+    configurations = list(confs)
+    if not _missing(configurations):
         return
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
-        if missing := _missing(wanted):
+        if missing := _missing(configurations):
             _retrieve(missing, report)
 
 
@@ -281,7 +281,7 @@ class _IvyProgress:
     def __init__(self, ivy_cache: Path, report: Report) -> None:
         self._ivy_cache = ivy_cache
         self._report = report
-        self._found: dict[tuple[str, str, str], None] = {}
+        self._modules: dict[tuple[str, str, str], None] = {}
         self._total: int | None = None
         self._loading = 0
         self.failed: list[str] = []
@@ -291,11 +291,11 @@ class _IvyProgress:
         """Parse one line of Ivy's output."""
         text = line.strip()
         if match := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
-            self._found[(match[1], match[2], match[3])] = None
-            self._report(f"JVM artifacts: {len(self._found)} found, last {match[2]} {match[3]}")
+            self._modules[(match[1], match[2], match[3])] = None
+            self._report(f"JVM artifacts: {len(self._modules)} found, last {match[2]} {match[3]}")
         elif match := re.match(r"downloading (\S+) \.\.\.", text):
             if self._total is None:
-                self._total = sum(not self._is_cached(*module) for module in self._found)
+                self._total = sum(not self._is_cached(*module) for module in self._modules)
             self._loading += 1
             name = match[1].rsplit("/", 1)[-1]
             self._report(

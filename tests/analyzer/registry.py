@@ -27,7 +27,7 @@ class FakeRegistry:
         """The GUID of a schema."""
         return UUID(int=2**64 + schema_id)
 
-    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+    def cached(self, schema_id: int | UUID) -> RegisteredSchema | None:
         return self.by_id(schema_id if isinstance(schema_id, int) else schema_id.int - 2**64)
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
