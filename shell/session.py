@@ -370,7 +370,7 @@ class Session:
         name, value = (statements.substitute(part, self.variables) for part in (name, value))
         self._ready()
         # the server validates property and value, and may return a warning
-        others = {known: setting for known, setting in self.properties.items() if known != name}
+        others = {other: override for other, override in self.properties.items() if other != name}
         statement = f"SET {statements.quoted_text(name)} = {statements.quoted_text(value)};"
         for entity in self.client.run(statement, Settings(others)):
             self._warn(str(entity.get("message", "")))

@@ -287,7 +287,7 @@ class Cluster:
 
 def _shown_lags(report: Sequence[Any]) -> HostStoreLags:
     """Lags, with the time at which they were known (epoch milliseconds), as Lags."""
-    known_ms, lags = report
+    time_ms, lags = report
     stores = {
         table: StateStoreLags(
             {
@@ -301,7 +301,7 @@ def _shown_lags(report: Sequence[Any]) -> HostStoreLags:
         )
         for table, partitions in lags.items()
     }
-    return HostStoreLags(state_store_lags=stores, update_time_ms=known_ms)
+    return HostStoreLags(state_store_lags=stores, update_time_ms=time_ms)
 
 
 def _host_info(address: str) -> HostInfo:

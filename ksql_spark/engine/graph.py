@@ -49,7 +49,7 @@ class Graphs:
         self._services = services
         self._history = history
         self._asking = threading.Lock()
-        self._asked_connect = -math.inf
+        self._connect_asked_at = -math.inf
         self._connectors: tuple[tuple[_Connector, ...], tuple[str, ...]] = ((), ())
 
     def now(self, rights: Rights) -> Graph:
@@ -142,10 +142,12 @@ class Graphs:
         if not self._services.connect.is_in_use() or rights.role is None:
             return ()
         # others that ask meanwhile get what was found before
-        if time.monotonic() - self._asked_connect >= CONNECT_EVERY_S and self._asking.acquire(blocking=False):
+        if time.monotonic() - self._connect_asked_at >= CONNECT_EVERY_S and self._asking.acquire(
+            blocking=False
+        ):
             try:
                 self._connectors = _connectors(self._services.connect)
-                self._asked_connect = time.monotonic()
+                self._connect_asked_at = time.monotonic()
             finally:
                 self._asking.release()
         connectors, warnings = self._connectors

@@ -143,7 +143,7 @@ class QueryService:
         self._streams: dict[str, tuple[QueryStream, str | None]] = {}
         #: plans of pull queries
         self.plans = PlanCache()
-        self._known_catalog = _Catalog(services.published, services.config)
+        self._catalog_snapshot = _Catalog(services.published, services.config)
         self._feeds = Feeds(services.admin, services.config["ksql.query.push.memory.max.bytes"])
         self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
@@ -464,9 +464,9 @@ class QueryService:
 
     def _catalog(self) -> _Catalog:
         """Return the current catalog; it is the same object until the metastore or configuration changes."""
-        services, catalog = self._services, self._known_catalog
+        services, catalog = self._services, self._catalog_snapshot
         if catalog.metastore is not services.published or catalog.config is not services.config:
-            catalog = self._known_catalog = _Catalog(services.published, services.config)
+            catalog = self._catalog_snapshot = _Catalog(services.published, services.config)
         return catalog
 
     def _answer(self, plan: Lookup, request: Request) -> QueryStream:

@@ -308,12 +308,12 @@ def _ansi(node: Call, texts: Sequence[str]) -> str:
         return f"({_ansi(above, texts[:2])} and {_ansi(below, texts[::2])})"
     # beside NaN a comparison is FALSE, but not where the other side is NULL
     of_null = " or ".join(
-        f"{t} is null" for t, a in zip(texts, node.arguments, strict=True) if not _is_known(a)
+        f"{t} is null" for t, a in zip(texts, node.arguments, strict=True) if not _is_never_null(a)
     )
     return f"if({of_null}, NULL, {_spark(node, texts)})" if of_null else _spark(node, texts)
 
 
-def _is_known(node: Expression) -> bool:
+def _is_never_null(node: Expression) -> bool:
     return nullness(node.operand if isinstance(node, Cast) else node) is Nullness.NEVER
 
 

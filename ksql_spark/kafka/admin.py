@@ -172,7 +172,7 @@ class KafkaAdmin:
         id_ = self._wait(future, f"describe topic '{name}'", name).topic_id
         return str(id_) if id_ is not None else None
 
-    def made_again(self, name: str) -> Callable[[], bool]:
+    def recreation_check(self, name: str) -> Callable[[], bool]:
         """A function that returns whether a topic has been deleted and recreated since this call.
 
         Both raise KsqlErrors: TOPIC_UNKNOWN, BROKER_UNREACHABLE.

@@ -52,7 +52,7 @@ class TopicReader:
         read_committed: skip records of transactions that are open or aborted.
         settings: more settings, under librdkafka's names.
         prefetch_bytes: how much may be prefetched; a record may be larger.
-        is_made_again: returns whether the topic has been recreated, so that offsets refer to other records;
+        is_recreated: returns whether the topic has been recreated, so that offsets refer to other records;
             called now and then. May raise KsqlErrors.
 
     Raises:
@@ -67,10 +67,10 @@ class TopicReader:
         read_committed: bool = True,
         settings: Mapping[str, Any] | None = None,
         prefetch_bytes: int = PREFETCH_BYTES,
-        is_made_again: Callable[[], bool] = lambda: False,
+        is_recreated: Callable[[], bool] = lambda: False,
     ) -> None:
         self.topic = topic
-        self._is_made_again, self._was_made_again = is_made_again, False
+        self._is_recreated, self._was_recreated = is_recreated, False
         self._connection = Connection(servers, settings)
         self._admin = partial(KafkaAdmin, servers, settings)
         self._read_committed = read_committed
@@ -223,7 +223,7 @@ class TopicReader:
             self._asking.start()
         elif self._asking is not None and not self._asking.is_alive():
             self._asking = None
-            if self._was_made_again:
+            if self._was_recreated:
                 raise KsqlError("TOPIC_MADE_AGAIN", topic=self.topic)
             if new := dict.fromkeys(self._there - self._positions.keys(), 0):
                 self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
@@ -236,7 +236,7 @@ class TopicReader:
             metadata = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[
                 self.topic
             ]
-            self._was_made_again = self._is_made_again()
+            self._was_recreated = self._is_recreated()
         except (KafkaException, KsqlError):
             return  # reading reports the problem
         if not metadata.error:

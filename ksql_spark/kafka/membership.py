@@ -263,10 +263,10 @@ class Membership:
     # ---- the consumer --------------------------------------------------------------------------------
 
     def _hold(self) -> None:
-        is_asked_again = False
+        has_asked = False
         while not self._closing.is_set():
             try:
-                self._be_member(self._target_mode, asks_again=not is_asked_again)
+                self._be_member(self._target_mode, asks_again=not has_asked)
             except KafkaException as error:
                 log.error("this server is currently not a member of its group: %s", error)
                 self._lose(self._owned)
@@ -275,7 +275,7 @@ class Membership:
                     return
                 self._closing.wait(PAUSE_S)
                 continue
-            is_asked_again = True
+            has_asked = True
             if not self._holder.forget(self._group, self._server):
                 self._closing.wait(FORGOTTEN_S)
 

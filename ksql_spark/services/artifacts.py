@@ -121,7 +121,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Fetch configurations with Ivy, then move each to its folder with a stamp."""
-    _remove_left_behind("retrieve-")
+    _remove_leftovers("retrieve-")
     with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
         _run_ivy(MANIFEST, confs, Path(scratch), report)
         for conf in confs:
@@ -219,7 +219,7 @@ def install(coordinates: str, into: Path, report: Report = lambda text: None) ->
     return into / name
 
 
-def _remove_left_behind(prefix: str) -> None:
+def _remove_leftovers(prefix: str) -> None:
     """Remove scratch folders of killed runs; the caller must have their lock."""
     for folder in cache_dir().glob(f"{prefix}*"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -449,7 +449,7 @@ def compile_java(
 def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
     """Run the compiler and write its classes to ``jar`` atomically."""
     jar.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_behind("compile-")
+    _remove_leftovers("compile-")
     with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
         classes = Path(scratch) / "classes"
         # an argument file, because the class path may be too long for a command line

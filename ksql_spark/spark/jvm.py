@@ -251,15 +251,15 @@ def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> t
     return java_aggregator, [layout[i] for i in range(len(layout))]
 
 
-def pair_condition(template: DataFrame, left: int) -> Any:
+def pair_condition(template: DataFrame, left_columns: int) -> Any:
     """A condition on two rows, an argument of ``keyed_operator``.
 
     Args:
         template: an empty frame of the columns of both rows, filtered by the condition.
-        left: how many of them are the left row's.
+        left_columns: how many of them are the left row's.
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
-    return operators.pairCondition(template._jdf, left)
+    return operators.pairCondition(template._jdf, left_columns)
 
 
 def pattern_expressions(

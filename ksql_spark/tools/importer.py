@@ -196,7 +196,7 @@ def _take_over(
     for outcome in carry_out(items, there, target, options.offset, options.dry_run):
         outcomes.append(outcome)
         console.line(_line(outcome))
-    for note in _left_out(source, target):
+    for note in _omissions(source, target):
         console.line(f"note     {note}")
     counts = {state: sum(o.state == state for o in outcomes) for state in _WORDS}
     parts = [f"{count} {_WORDS[state]}" for state, count in counts.items() if count]
@@ -366,7 +366,7 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix("ksql.streams."): value for name, value in shown.items()}
 
 
-def _left_out(source: Client, target: Client) -> list[str]:
+def _omissions(source: Client, target: Client) -> list[str]:
     """Describe what the import leaves out: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):

@@ -172,8 +172,8 @@ class Result:
             f"{quoted_name(c['name'])} {type_text(c['schema'])}{f' {key}' if c.get('type') == 'KEY' else ''}"
             for c in self.columns
         )
-        given_texts = (f"{name} = {_value(value)}" for name, value in properties.items())
-        return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(given_texts)});"
+        settings = (f"{name} = {_value(value)}" for name, value in properties.items())
+        return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(settings)});"
 
 
 def results(client: Client) -> dict[str, Result]:

@@ -113,8 +113,10 @@ class Portal:
         while not self.waiting and not self.is_done:
             if self.reading is None:
                 self.reading = asyncio.create_task(_next(self.batches))
-            left_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait((self.reading,), timeout=left_s)  # not cancelled: that would end the query
+            remaining_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
+            await asyncio.wait(
+                (self.reading,), timeout=remaining_s
+            )  # not cancelled: that would end the query
             if not self.reading.done():
                 return False
             reading, self.reading = self.reading, None

@@ -207,9 +207,9 @@ class IdleProtocol(asyncio.Protocol):
         now = self.loop.time()
         if self.is_at_work():
             self.active_at = now
-        left_s = self.active_at + self.limits.idle_s - now
-        if left_s > 0:
-            self._idle_timer = self.loop.call_later(left_s, self._check_idle)
+        remaining_s = self.active_at + self.limits.idle_s - now
+        if remaining_s > 0:
+            self._idle_timer = self.loop.call_later(remaining_s, self._check_idle)
         else:
             self.close_idle()
 

@@ -159,13 +159,13 @@ class AccessGuard:
         if self._authenticator.is_on:
             rules = self._endpoints.rules(scope["path"])
             if any(fnmatchcase(scope["path"], pattern) for pattern in self._skipped):
-                return self._known_or_stranger(scope, receive, send)
+                return self._optionally_authenticated(scope, receive, send)
             if rules.role is not None:
                 return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
         scope["ksql_spark.principal"] = ANYBODY
         return self._app(scope, receive, send)
 
-    async def _known_or_stranger(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _optionally_authenticated(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that needs no authentication; who logs in all the same may learn more."""
         scope["ksql_spark.principal"] = STRANGER
         header = Headers(scope=scope).get("authorization")

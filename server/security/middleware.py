@@ -159,8 +159,8 @@ class MediaTypeGuard:
             headers = Headers(scope=scope)
             types = headers.getlist("content-type")
             is_of_browser = "origin" in headers or "sec-fetch-site" in headers
-            is_taken = all(_is_json(name) or media_type(name) in rules.media_types for name in types)
-            if not is_taken or (is_of_browser and not types):
+            is_accepted = all(_is_json(name) or media_type(name) in rules.media_types for name in types)
+            if not is_accepted or (is_of_browser and not types):
                 problem = RequestError(
                     f"{scope['path']} requires the header Content-Type: application/json, but got "
                     f"{', '.join(types) or 'none'}. With curl, add -H 'Content-Type: application/json'.",

@@ -57,11 +57,11 @@ class Progress:
         self.text = " · ".join(parts)
 
 
-def _remaining_text(query_id: str, left: float, rate: float | None) -> str:
+def _remaining_text(query_id: str, lag: float, rate: float | None) -> str:
     """Describe the work that a query has left.
 
     >>> _left("CSAS_A_1", 12000, 1000.0)
     'CSAS_A_1: 12,000 records left, 1,000/s, 12.0 s'
     """
-    text = f"{query_id}: {left:,.0f} record{'' if left == 1 else 's'} left"
-    return f"{text}, {count_text(rate)}/s, {time_text(left / rate)}" if rate else text
+    text = f"{query_id}: {lag:,.0f} record{'' if lag == 1 else 's'} left"
+    return f"{text}, {count_text(rate)}/s, {time_text(lag / rate)}" if rate else text

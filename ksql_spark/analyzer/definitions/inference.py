@@ -9,7 +9,7 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import Placed, failure, invalid, within_statement
-from ksql_spark.analyzer.base.serialization import check_wrapping, known_format
+from ksql_spark.analyzer.base.serialization import check_wrapping, require_format
 from ksql_spark.analyzer.definitions.properties import Properties, with_naming
 from ksql_spark.analyzer.definitions.sources import OR_LIST_COLUMNS, check_alterable, format_names
 from ksql_spark.analyzer.definitions.write_rules import check_one_topic
@@ -228,7 +228,7 @@ def _format_of(
     name, node = properties.format_name(side)
     default = settings.text(config, "ksql.persistence.default.format.value") if side == "VALUE" else None
     if name is None and default is not None:
-        name = known_format(default, properties.node("INFER") or node)
+        name = require_format(default, properties.node("INFER") or node)
     if name is not None:
         return name, node is not None
     return guessed(data, registry) or "KAFKA", False

@@ -9,7 +9,7 @@ from typing import Any
 
 from ksql_spark.analyzer.base import offset_text, settings, timestamp_text
 from ksql_spark.analyzer.base.failures import failure, invalid
-from ksql_spark.analyzer.base.serialization import PROPERTY_NAMES, known_format
+from ksql_spark.analyzer.base.serialization import PROPERTY_NAMES, require_format
 from ksql_spark.analyzer.relations.windows import bind_calendar
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
@@ -138,7 +138,7 @@ class Properties:
         node = own or both
         if node is None:
             return None, None
-        return known_format(str(self._values[node.name.upper()]), node), node
+        return require_format(str(self._values[node.name.upper()]), node), node
 
     def format_spec(self, side: str, name: str, inherited: FormatSpec | None = None) -> FormatSpec:
         """The format ``name`` of ``side`` with its properties; those not given come from ``inherited``.

@@ -10,7 +10,7 @@ from ksql_spark import deadline, topic_patterns
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
-from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping, known_format
+from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping, require_format
 from ksql_spark.analyzer.definitions.properties import Properties, with_naming
 from ksql_spark.analyzer.definitions.replacing import evolve_hint
 from ksql_spark.analyzer.expressions.binding import bind_check
@@ -350,12 +350,12 @@ def format_names(
                 "or set a default via the 'ksql.persistence.default.format.value' config.",
                 statement,
             )
-        value_name = known_format(default, statement)
+        value_name = require_format(default, statement)
     if key_name is None and "ENVELOPE" in properties:
         key_name = value_name  # keys are records, too
     if key_name is None:
         default = settings.text(config, "ksql.persistence.default.format.key")
-        key_name = known_format(default or "KAFKA", statement)
+        key_name = require_format(default or "KAFKA", statement)
     return {"KEY": key_name, "VALUE": value_name}
 
 

@@ -128,8 +128,8 @@ def _merge(common: SqlType, member: Expression) -> SqlType:
             for inner in members[1::2]:
                 value = _merge(value, inner)
             return Map(key, value)
-        case Struct(fields), MakeStruct(given_fields, _):
-            return _merge_struct(fields, dict(given_fields))
+        case Struct(fields), MakeStruct(struct_members, _):
+            return _merge_struct(fields, dict(struct_members))
         case Struct(fields), _ if isinstance(type_, Struct) and common != type_:
             return _merge_columns(fields, type_)
     if common == STRING and is_scalar_literal(member):
@@ -182,8 +182,8 @@ def _fit(member: Expression, target: SqlType) -> Expression:
         case Map(key, value), Call("MAP", members, _):
             parts = (_fit(m, value if i % 2 else key) for i, m in enumerate(members))
             return Call("MAP", tuple(parts), target)
-        case Struct(fields), MakeStruct(given_fields, _):
-            by_name = dict(given_fields)
+        case Struct(fields), MakeStruct(struct_members, _):
+            by_name = dict(struct_members)
             parts_by_name = ((f.name, _fit(by_name.get(f.name, Literal(None, NULL)), f.type)) for f in fields)
             return MakeStruct(tuple(parts_by_name), target)
     if target == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):

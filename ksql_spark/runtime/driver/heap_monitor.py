@@ -76,28 +76,28 @@ class _Growth:
 
     def __init__(self, heap: Callable[[], HeapUse | None]) -> None:
         self._heap = heap
-        self._collections = self._quiet = self._taken_after = 0
+        self._collections = self._quiet = self._committed_after = 0
 
     def is_over(self) -> bool:
         use = self._heap()
         if use is None:
             return False
         if use.collections < self._collections:  # another JVM
-            self._quiet = self._taken_after = 0
+            self._quiet = self._committed_after = 0
         is_quiet = use.collections - self._collections <= MAX_COLLECTIONS
         self._quiet = self._quiet + 1 if is_quiet else 0
         self._collections = use.collections
         return (
             self._quiet >= QUIET_LOOKS
             and use.committed > use.needed * (1 + SPARE_SHARE) + SPARE_BYTES
-            and use.committed > self._taken_after * GROWTH
+            and use.committed > self._committed_after * GROWTH
         )
 
     def collected(self) -> None:
         """The heap was collected."""
         use = self._heap()
         if use is not None:
-            self._collections, self._quiet, self._taken_after = use.collections, 0, use.committed
+            self._collections, self._quiet, self._committed_after = use.collections, 0, use.committed
 
 
 __all__ = ["LOOK_EVERY_S", "HeapMonitor"]

@@ -100,7 +100,7 @@ class QueryTopics:
         """The sources that do not exist; ``there``: the existing topics."""
         return [name for name in self.sources if name not in there and name not in self.patterns]
 
-    def note_found(self, there: Mapping[str, TopicIdentity]) -> list[str]:
+    def note_new_matches(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """Record the topics that patterns have found since the last record, and return them; ``there`` as
         above.
 

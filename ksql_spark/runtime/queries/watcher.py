@@ -214,7 +214,7 @@ class QueryWatcher:
         if query.state is State.RUNNING and not changed:
             try:
                 topics.check_partitions(there)
-                if new := topics.note_found(there):
+                if new := topics.note_new_matches(there):
                     log.info("query %s reads %s, too", query.id, ", ".join(new), extra={"query": query.id})
                     for run in query.spark:
                         run.end_batch()

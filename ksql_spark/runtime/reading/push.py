@@ -130,7 +130,7 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
     )
 
     def rows(records: Iterable[Record]) -> Rows:
-        found = Rows()
+        result_rows = Rows()
         for record in records:
             try:
                 values = reader.stream_row(record)
@@ -139,8 +139,8 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
                 continue
             row = None if values is None else row_of(values, ())
             if row is not None:
-                found.append(row)
-        return found
+                result_rows.append(row)
+        return result_rows
 
     return source, rows
 

@@ -135,7 +135,7 @@ class Feed:
             read_committed=read_committed,
             settings=admin.settings,
             prefetch_bytes=_FEED_PREFETCH_BYTES,
-            is_made_again=admin.made_again(topic),
+            is_recreated=admin.recreation_check(topic),
         )
         self._has_from = self._reader.starts
         self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
@@ -443,7 +443,7 @@ class Readers:
             read_committed=subscription.read_committed,
             settings=self._admin.settings,
             prefetch_bytes=_PREFETCH_BYTES,
-            is_made_again=self._admin.made_again(subscription.topic),
+            is_recreated=self._admin.recreation_check(subscription.topic),
         )
 
     def _remove(self, subscription: Subscription) -> TopicReader | None:

@@ -133,7 +133,7 @@ class View:
         self._path = path
         self._moved = threading.Condition()
         self._positions: dict[int, int] = {}
-        self._known_ends: dict[int, int] = {}
+        self._reported_ends: dict[int, int] = {}
         self._waits: list[_Wait] = []
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
@@ -152,7 +152,7 @@ class View:
     def _follow(self) -> None:
         try:
             admin = self._admin
-            is_made_again = admin.made_again(self.topic)
+            is_recreated = admin.recreation_check(self.topic)
             with contextlib.closing(self._opened()) as db:
                 positions = dict(db.execute("SELECT partition, next FROM position"))
                 with TopicReader(
@@ -160,7 +160,7 @@ class View:
                     self.topic,
                     positions,
                     settings=admin.settings,
-                    is_made_again=is_made_again,
+                    is_recreated=is_recreated,
                 ) as reader:
                     self._moved_to(reader.positions)
                     applied, noted_at = _CHECK_ROWS, -math.inf
@@ -175,7 +175,7 @@ class View:
                         if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
                             noted_at = time.monotonic()
                             db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))
-                        self._known_ends = reader.known_ends
+                        self._reported_ends = reader.known_ends
                         self._moved_to(reader.positions)
         except KsqlError as error:
             self._fail(error)
@@ -233,16 +233,16 @@ class View:
     def _misses_deletions(self, db: sqlite3.Connection) -> bool:
         """Whether Kafka may have removed tombstones since the file had everything in the topic."""
         followed = db.execute("SELECT at FROM followed").fetchone()
-        left_s = math.inf if followed is None else time.time() - followed[0]
-        if left_s < 2 * _NOTE_EVERY_S:
+        away_s = math.inf if followed is None else time.time() - followed[0]
+        if away_s < 2 * _NOTE_EVERY_S:
             return False
         try:
             config = self._admin.config(self.topic)
         except KsqlError as error:  # not every user may ask for it
             log.info("rebuilding the view of %s: %s", self.source.name, error.message)
             return True
-        kept_ms = int(config.get("delete.retention.ms", 0))
-        return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms
+        retention_ms = int(config.get("delete.retention.ms", 0))
+        return "compact" in config.get("cleanup.policy", "") and away_s * 1000 > retention_ms
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
@@ -363,7 +363,7 @@ class View:
 
     def ends_within(self, lag: int) -> Ends:
         """The offsets that it must have read to lag at most ``lag`` behind, as of its last fetches."""
-        return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
+        return {partition: max(0, end - lag) for partition, end in self._reported_ends.items()}
 
     # ---- reading -------------------------------------------------------------------------------------
 

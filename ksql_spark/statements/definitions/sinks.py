@@ -60,7 +60,7 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
         return Outcome("Sink created.")
 
     created = replace(created, prepare=prepare, apply=apply)
-    return replace(created, prepare=_archive_made(sink, created, context))
+    return replace(created, prepare=_making_archive(sink, created, context))
 
 
 def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action:
@@ -86,10 +86,10 @@ def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action
         return outcome
 
     change = replace(creation.change, statement=source.source_text)
-    return replace(creation, prepare=_archive_made(sink, creation, context), apply=apply, change=change)
+    return replace(creation, prepare=_making_archive(sink, creation, context), apply=apply, change=change)
 
 
-def _archive_made(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
+def _making_archive(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
     """Return a function that prepares the action, and makes the archive where ``sink`` writes one.
 
     Raises:

@@ -87,7 +87,7 @@ class QueryStart:
         #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode(LoggedQuery.of(bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
-        self._made_topics: list[str] = []
+        self._created_topics: list[str] = []
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
             check_registrable(self._plan.records, self._services.registry)
@@ -169,7 +169,7 @@ class QueryStart:
         records = registered(self._plan.records, self._services.registry)
         self._plan = replace(self._plan, records=records)
         if create_sink_topic(self._plan, self._context):
-            self._made_topics.append(self._plan.sink.topic)
+            self._created_topics.append(self._plan.sink.topic)
         old = self._old()
         start = self._bound.start
         if old is None:
@@ -211,7 +211,7 @@ class QueryStart:
 
     def _undo(self) -> None:
         """Delete the created topic."""
-        self._services.admin.delete_topics(self._made_topics)
+        self._services.admin.delete_topics(self._created_topics)
 
     def _apply(self, starts: Starts) -> Outcome:
         """Add the sink to the metastore, and start the query.
@@ -370,9 +370,7 @@ def _check_loop(plan: Plan, context: StatementContext) -> None:
         above |= {name for q in context.queries if q.sink in above for name in q.sources}
         below |= {q.sink for q in context.queries if q.sources & below}
     written = [plan.sink.topic, *(s.topic for name in below if (s := metastore.find(name)) is not None)]
-    for source in (
-        known_source for name in sorted(above) if (known_source := metastore.find(name)) is not None
-    ):
+    for source in (s for name in sorted(above) if (s := metastore.find(name)) is not None):
         if source.topic_pattern is not None and (looped := topic_patterns.names(source.topic, written)):
             reason = (
                 f"{source.name} reads all topics that match {source.topic_pattern}, and so would read topic "

@@ -16,7 +16,7 @@ from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import UnionAll
-from ksql_spark.plan.operations import kept_state
+from ksql_spark.plan.operations import state_text
 from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -122,7 +122,7 @@ def _problem(plan: Plan) -> str | None:
     """Return why records may not go through a plan once more; None if they may."""
     for stage in plan.stages:
         for node in stage.stateful:
-            return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."
+            return f"{title(node)} keeps state, {state_text(node)}, which has moved on since they occurred."
     if any(source.is_table for source in plan.sources):
         return "it reads a table, whose rows may have newer values by now."
     if any(isinstance(node, UnionAll) for node in plan.last.operations):

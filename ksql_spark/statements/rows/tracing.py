@@ -174,7 +174,7 @@ def _notes(
     traces: Sequence[Trace],
     ends: Mapping[str, Mapping[int, int]],
     used: int,
-    is_found: bool,
+    is_traced: bool,
     context: StatementContext,
 ) -> list[str]:
     notes = []
@@ -218,7 +218,7 @@ def _notes(
     elif used:
         ended = "" if ttl_ms is None else ", unless its TTL has ended"
         notes.append(f"{belong}: the query has written it, or will once it has read all{ended}.")
-    if not is_found:
+    if not is_traced:
         what = f"topic {topics[0]}" if len(topics) == 1 else f"the topics {', '.join(topics)}"
         notes.append(f"No record of {what} belongs to the row.")
     unreadable = context.services.queries.figures.counts(query.id).unreadable

@@ -99,7 +99,7 @@ class Placement:
 
     def notes(self) -> dict[str, Any]:
         lags = [1_700_000_000_000, {"C": {"0": (3, 5)}}]
-        return {"y": SimpleNamespace(host="there:2", told={"server": {"lags": lags}})}
+        return {"y": SimpleNamespace(host="there:2", content={"server": {"lags": lags}})}
 
     def state_of(self, query_id: str, notes: Any) -> tuple[str, str | None]:
         return ("RUNNING", "there:2") if query_id == "CTAS_C_3" else ("ELSEWHERE", None)
