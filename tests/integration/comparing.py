@@ -47,23 +47,23 @@ class Sink:
 
     def rows(self) -> Counter[tuple[Any, ...]]:
         """The rows of a stream: time, key, fields."""
-        found: Counter[tuple[Any, ...]] = Counter()
+        counts: Counter[tuple[Any, ...]] = Counter()
         for record in self.records:
             assert record.key is not None and record.value is not None
             fields = json.loads(record.value).values()
-            found[record.timestamp_ms, record.key.decode(), *fields] += 1
-        return found
+            counts[record.timestamp_ms, record.key.decode(), *fields] += 1
+        return counts
 
     def changes(self, bounds: str = "") -> Changes:
         """What a table's keys went through; ``bounds`` is the struct of those that follow the key's text."""
-        found: Changes = defaultdict(list)
+        by_key: Changes = defaultdict(list)
         size = struct.calcsize(bounds)
         for record in self.records:
             assert record.key is not None
             text = record.key[: len(record.key) - size].decode()
             key = (text, *struct.unpack(bounds, record.key[len(text.encode()) :])) if bounds else text
-            found[key].append(record.value and list(json.loads(record.value).values()))
-        return found
+            by_key[key].append(record.value and list(json.loads(record.value).values()))
+        return by_key
 
 
 def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
