@@ -251,7 +251,7 @@ class History:
     Args:
         figures: the figures of now.
         clock: seconds since 1970.
-        of_others: what other servers report of their queries now, by query id.
+        remote_figures: what other servers report of their queries now, by query id.
         spans: the topics of streams and tables.
         states: those of queries; where one has changed, the figures of before are outdated.
     """
@@ -261,11 +261,16 @@ class History:
         figures: Callable[[], Iterable[Figure]],
         clock: Callable[[], float] = time.time,
         *,
-        of_others: Callable[[], Mapping[str, QueryFigures]] = dict,
+        remote_figures: Callable[[], Mapping[str, QueryFigures]] = dict,
         spans: Callable[[], Mapping[str, TopicSpan]] = dict,
         states: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
-        self._figures, self._of_others, self._spans, self._states = figures, of_others, spans, states
+        self._figures, self._remote_figures, self._spans, self._states = (
+            figures,
+            remote_figures,
+            spans,
+            states,
+        )
         self._clock = clock
         #: held while the engine is asked, which may take seconds
         self._sampling = threading.Lock()
@@ -291,7 +296,7 @@ class History:
             if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            figures: dict[str, Totals | QueryFigures] = {**self._of_others(), **totals(self._figures())}
+            figures: dict[str, Totals | QueryFigures] = {**self._remote_figures(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
                 self._figures_then, self._at, self._states_then = figures, self._clock(), states

@@ -37,7 +37,7 @@ class Place(NamedTuple):
     step: int | None
 
 
-class Traced(NamedTuple):
+class TracedRecords(NamedTuple):
     """The records that a trace found: numbers by step (None: used), the first and the last places by time."""
 
     counts: Mapping[int | None, int]
@@ -55,7 +55,7 @@ def find(
     *,
     used: bool,
     most: int,
-) -> Traced:
+) -> TracedRecords:
     """Read the topics of ``trace`` once.
 
     Args:
@@ -81,7 +81,7 @@ def find(
         selected = places.filter(f"step IS {'' if used else 'NOT '}NULL")
         first = selected.orderBy(*_COLUMNS).limit(most)
         last = selected.orderBy(*(selected[name].desc() for name in _COLUMNS)).limit(most)
-        return Traced(counts, _collected(first), _collected(last)[::-1])
+        return TracedRecords(counts, _collected(first), _collected(last)[::-1])
     finally:
         places.unpersist()
 

@@ -39,7 +39,7 @@ class FakeEngineFigures:
         self.history = History(
             self.figures,
             lambda: self.now,
-            of_others=lambda: self.told,
+            remote_figures=lambda: self.told,
             spans=lambda: self.spans,
             states=lambda: dict(self.states),
         )
@@ -179,7 +179,7 @@ def test_other_servers_tell_the_figures_of_their_queries() -> None:
     """What one server says, the other one shows and keeps as its own."""
     here, there = FakeEngineFigures(), FakeEngineFigures()
     here.figures = list  # type: ignore[method-assign]
-    here.history = History(here.figures, lambda: here.now, of_others=lambda: here.told)
+    here.history = History(here.figures, lambda: here.now, remote_figures=lambda: here.told)
     for seconds, read in ((0, 0), (5, 50)):
         expected = there.after(seconds, read=read, lag=30, committed=9)
         here.told = decoded_figures(there.history.report)

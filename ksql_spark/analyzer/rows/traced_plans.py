@@ -109,7 +109,7 @@ class Tracer:
         self.joins_versions = False
         self.is_ordered = is_ordered
         self.frames: list[_Frames] = []
-        self._columns = 0
+        self._column_count = 0
         #: the columns that depend on results of OVER, which are not computed
         self._unknown: set[str] = set()
 
@@ -198,8 +198,8 @@ class Tracer:
         shown = ", ".join(str(written_out(key, {})) for key in node.keys)
         is_first: Expression = call("=", [number, _ONE], None)
         if node.within_ms is not None:
-            self._columns += 1
-            is_first = ColumnRef(f"__{self._columns}_FIRST", BOOLEAN)
+            self._column_count += 1
+            is_first = ColumnRef(f"__{self._column_count}_FIRST", BOOLEAN)
             keys, order = (*node.keys, since.passes), kept_column(rows.schema.columns[-1]).expression
             time, stream_time = ColumnRef(ROWTIME, BIGINT), since.arrivals[0].expression
             rows = FirstWithin(rows, keys, order, time, stream_time, node.within_ms, is_first.name)
@@ -241,8 +241,8 @@ class Tracer:
         """Replace OVER by columns that identify a row's frames; LEAD adds a step for rows that still wait."""
         rows, below = self._since(node.child)
         self.check(*node.keys)
-        self._columns += 1
-        name = f"__{self._columns}_"
+        self._column_count += 1
+        name = f"__{self._column_count}_"
         parts = [NamedExpression(f"{name}KEY_{i}", e) for i, e in enumerate((*node.keys, below.passes))]
         time = NamedExpression(f"{name}TIME", ColumnRef(ROWTIME, BIGINT))
         rows = _with(rows, [*parts, time])
@@ -251,9 +251,9 @@ class Tracer:
 
         def numbered(function: str, argument: Expression | None, first: int | None, last: int) -> ColumnRef:
             nonlocal rows
-            self._columns += 1
+            self._column_count += 1
             arguments = () if argument is None else (argument,)
-            call_ = AggregateCall(f"__{self._columns}_{function}", function, arguments, BIGINT)
+            call_ = AggregateCall(f"__{self._column_count}_{function}", function, arguments, BIGINT)
             rows = BatchOver(rows, tuple(keys), below.arrivals, (FramedCall(call_, first, last),))
             return ColumnRef(call_.name, BIGINT)
 
@@ -318,8 +318,8 @@ class Tracer:
         """``rows``, and their numbers in their group, counting those that pass all steps; of others NULL."""
         keys, order, alive = tuple(keys), tuple(order), below.passes
         self.check(*keys, *(key.expression for key in order))
-        self._columns += 1
-        calls = [AggregateCall(f"__{self._columns}_{f}", f, (), BIGINT) for f in functions]
+        self._column_count += 1
+        calls = [AggregateCall(f"__{self._column_count}_{f}", f, (), BIGINT) for f in functions]
         framed = tuple(FramedCall(each, None, 0) for each in calls)
         numbers = [_if(alive, ColumnRef(each.name, BIGINT), Literal(None, BIGINT)) for each in calls]
         return BatchOver(rows, (*keys, alive), order, framed), numbers
@@ -450,9 +450,9 @@ class Tracer:
             _any(call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in side.inputs)
             for side in (left, right)
         )
-        self._columns += 1
+        self._column_count += 1
         calls = [
-            AggregateCall(f"__{self._columns}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
+            AggregateCall(f"__{self._column_count}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
             for name, is_there in (("LEFT", is_left), ("RIGHT", is_right))
         ]
         keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.columns)

@@ -184,7 +184,9 @@ class Bootstrap:
         placement = services.placement
         history = History(
             measures.figures,
-            of_others=lambda: {} if placement is None else decoded_figures(placement.figures_of_others()),
+            remote_figures=lambda: (
+                {} if placement is None else decoded_figures(placement.figures_of_others())
+            ),
             spans=TopicSpans(services).now,
             # a query that is paused has read everything only once its Spark queries have ended
             states=lambda: {

@@ -27,7 +27,7 @@ from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark import tracing
 from ksql_spark.spark.batch import evaluate_rows
-from ksql_spark.spark.tracing import Place, Traced
+from ksql_spark.spark.tracing import Place, TracedRecords
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT
 
@@ -107,7 +107,7 @@ def _traced(
     statement: ExplainRow,
     query: ManagedQuery,
     context: StatementContext,
-) -> Traced:
+) -> TracedRecords:
     topics = [relation.source.topic for relation in trace.inputs]
     starts = _starts(statement.name, query, context)
     return tracing.find(
