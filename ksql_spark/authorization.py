@@ -186,7 +186,7 @@ class Uses(NamedTuple):
     reads: frozenset[str]
     writes: str | None
 
-    def may_be_seen(self, rights: Rights) -> bool:
+    def is_visible(self, rights: Rights) -> bool:
         """Whether all of them may be read."""
         return all(map(rights.may_read, [*self.reads, *([self.writes] if self.writes else [])]))
 

@@ -417,7 +417,7 @@ class KsqlError(Exception):
             text += "\n" + caret(self.statement, self.position)
         return masked(text)
 
-    def again(self) -> KsqlError:
+    def without_context(self) -> KsqlError:
         """A copy of the error without context that was added later, such as the statement."""
         return KsqlError(self.condition, position=self.position, hint=self.hint, **self.parameters)
 

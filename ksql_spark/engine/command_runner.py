@@ -255,13 +255,13 @@ class CommandRunner:
                     raise KsqlError("STOPPED") from None
             failure = self._failure
             if failure is not None and failure.condition == "SERVICE_ID_TAKEN":
-                raise failure.again()
+                raise failure.without_context()
             if failure is None:
                 failing_since = None
             elif failing_since is None:
                 failing_since = time.monotonic()
             elif time.monotonic() - failing_since > REQUEST_TIMEOUT_S:
-                raise failure.again()
+                raise failure.without_context()
 
     # ---- following -----------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class Graphs:
         return [
             query
             for query in self._services.queries.all()
-            if not query.is_transient and uses_of(query).may_be_seen(rights)
+            if not query.is_transient and uses_of(query).is_visible(rights)
         ]
 
     def _grown(self, query_id: str, lag: int | None) -> float:

@@ -114,7 +114,7 @@ class Follower(ABC, Generic[Definition, Status]):
         self._following = PeriodicTask(name, _FOLLOW_S, self.follow)
 
     @abstractmethod
-    def there(self, store: MetaStore) -> Mapping[str, Definition | None]:
+    def definitions(self, store: MetaStore) -> Mapping[str, Definition | None]:
         """Return the definitions in the metastore by name; None for one that is there but has no work now."""
 
     @abstractmethod
@@ -155,7 +155,7 @@ class Follower(ABC, Generic[Definition, Status]):
                 self._follow()
 
     def _follow(self) -> None:
-        there = self.there(self._catalog.published)
+        there = self.definitions(self._catalog.published)
         definitions = {n: d for n, d in there.items() if d is not None} if self._is_here() else {}
         for name, run in list(self._runs.items()):
             if definitions.get(name) != run.definition:

@@ -301,7 +301,7 @@ class Sinks(Follower[Sink, SinkStatus]):
         if self._is_here():
             threading.Thread(target=work, name="sinks-complete", daemon=True).start()
 
-    def there(self, store: MetaStore) -> Mapping[str, Sink | None]:
+    def definitions(self, store: MetaStore) -> Mapping[str, Sink | None]:
         """Sinks, and which of them are not paused."""
         return {sink.name: None if sink.is_paused else sink for sink in store.sinks()}
 

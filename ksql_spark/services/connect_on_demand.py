@@ -156,7 +156,7 @@ class ConnectOnDemand:
                 self._watch()
         failure = self._failure
         if failure is not None:
-            raise failure.again()
+            raise failure.without_context()
         return self.worker.client
 
     def address(self) -> str | None:

@@ -134,7 +134,7 @@ class _CutOver:
             self._take()
         except (Refused, ServerError):
             if not is_begun:
-                self._report("resumed", (self._run_there("RESUME", query) for query in writers))
+                self._report("resumed", (self._run_on_source("RESUME", query) for query in writers))
             raise
         self._finish(writers)
 
@@ -186,7 +186,7 @@ class _CutOver:
         """Stop the other server's queries, and wait until their positions are final."""
         for query in writers:
             if not _is_paused(query):
-                self._report("paused", [self._run_there("PAUSE", query)])
+                self._report("paused", [self._run_on_source("PAUSE", query)])
         settle_s = self._settle_s()
         since, before = time.monotonic(), None
         while True:
@@ -280,7 +280,7 @@ class _CutOver:
         if writers:
             self._clean_up()
         self._report("taken", [f"{ids} writes topic {self.other.topic}"])
-        self._report("ended", (self._run_there("TERMINATE", query) for query in writers))
+        self._report("ended", (self._run_on_source("TERMINATE", query) for query in writers))
 
     def _wait_until_moved(self) -> None:
         while True:
@@ -367,7 +367,7 @@ class _CutOver:
         queries = (query for each in answer for query in each.get("queryDescriptions") or ())
         return [query for query in queries if self.name in (query.get("sinks") or ())]
 
-    def _run_there(self, verb: str, query: Mapping[str, Any]) -> str:
+    def _run_on_source(self, verb: str, query: Mapping[str, Any]) -> str:
         """Have a query of the other server paused, resumed or terminated; return the line to report.
 
         If that server refuses it, the user is asked to do it, and PAUSE is waited for.

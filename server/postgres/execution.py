@@ -26,7 +26,7 @@ from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, column_of, once
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.settings import Settings
-from ksql_spark.server.postgres.statements import Kind, PgStatement, statement_of, tree_again
+from ksql_spark.server.postgres.statements import Kind, PgStatement, catalog_tree, statement_of
 from ksql_spark.server.postgres.tables import table_of
 from ksql_spark.server.security.access import note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY
@@ -291,7 +291,7 @@ class Execution:
 
     async def _open_catalog(self, portal: Portal) -> None:
         statement = portal.prepared.statement
-        tree = await self._channel.work_on(tree_again, statement)
+        tree = await self._channel.work_on(catalog_tree, statement)
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
         session = Session(self.user or "anonymous", self.settings.values, self._process_id)

@@ -142,7 +142,7 @@ def statement_of(text: str) -> PgStatement:
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
 
 
-def tree_again(compact: PgStatement) -> exp.Expr | None:
+def catalog_tree(compact: PgStatement) -> exp.Expr | None:
     """The tree of a query for the catalog; None if it cannot be read."""
     return compact.tree or statement_of(compact.text).tree
 

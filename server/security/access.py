@@ -123,7 +123,7 @@ class Logins:
         Raises:
             RequestError: 429 if too many attempts have failed.
         """
-        if self._authenticator.was_right(header):
+        if self._authenticator.has_succeeded(header):
             return
         key = (address, self._authenticator.claimed(header))
         if (

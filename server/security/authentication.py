@@ -95,7 +95,7 @@ class Authenticator:
         entry = self._remembered.get(self._digest(header or ""))
         return entry[0] if entry is not None and entry[1] > time.monotonic() else None
 
-    def was_right(self, header: str | None) -> bool:
+    def has_succeeded(self, header: str | None) -> bool:
         """Whether these credentials were correct before, even if they must be checked again."""
         return self._digest(header or "") in self._remembered
 

@@ -100,7 +100,7 @@ class Runner(Protocol):
     def take(self, owns: Callable[[str], bool]) -> None:
         """Start the queries that this server has received."""
 
-    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+    def stop_unowned(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         """Stop the queries that this server does not own (any more)."""
 
     def not_running(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
@@ -329,7 +329,7 @@ class Placement:
         if self._runner is None:  # nothing has been started
             return
         try:
-            self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
+            self._runner.stop_unowned(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
         except Exception:  # their writes are refused anyway
             log.exception("could not stop all queries that this server lost")
 
@@ -433,7 +433,7 @@ class Placement:
             return self.slots.place(query) == self._moving or self._slot(query) in self._membership.slots
 
         if self._runner is not None:
-            self._runner.give(stays, at_once=True)
+            self._runner.stop_unowned(stays, at_once=True)
 
     def _measure(self) -> None:
         if self._runner is not None:
@@ -479,7 +479,7 @@ class Placement:
         log.info("moving query %s to the less busy server %s", place, server)
         self._moving = place
         try:
-            self._runner.give(lambda query: self.slots.place(query) != place, at_once=False)
+            self._runner.stop_unowned(lambda query: self.slots.place(query) != place, at_once=False)
             self._where.move(place, first, slot)
         finally:
             self._moving = None

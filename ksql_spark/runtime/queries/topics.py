@@ -259,12 +259,12 @@ class QueryTopics:
             self.note(NotedTopics(ids, noted.sink or self._described(sink), scattered))
         return losses
 
-    def _shortened(self, unchanged: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
-        """The sub-topologies that are beyond the end of a topic that is not ``unchanged``, and that end."""
+    def _shortened(self, lost: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
+        """The sub-topologies that are beyond the end of a topic that is not ``lost``, and that end."""
         for number, stage in enumerate(self._plan.stages):
             position = Checkpoint(self._folder, number).position(self._starts)
             read = {name for topic in stage.topics for name in topic_patterns.names(topic, position)}
-            for topic in (name for name in read - set(unchanged) if position[name]):
+            for topic in (name for name in read - set(lost) if position[name]):
                 ends = _of_one(self._admin.end_offsets(topic))
                 reached = {p: min(offset, ends.get(p, offset)) for p, offset in position[topic].items()}
                 if reached != position[topic]:

@@ -253,7 +253,7 @@ class Freshness:
 def _notify_of_failure(waits: Sequence[_Wait], error: KsqlError) -> None:
     for wait in waits:
         if wait.on_reached is not None:
-            wait.on_reached(error.again())
+            wait.on_reached(error.without_context())
 
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:

@@ -303,7 +303,7 @@ class Subscription:
         """
         if not self._batches and timeout_s > 0 and not self._closed:
             if self._error is not None:
-                raise self._error.again()
+                raise self._error.without_context()
             if not self.is_live:
                 return self._catch_up(timeout_s)
             self._wait(timeout_s)

@@ -321,7 +321,7 @@ class View:
             waits, self._waits = self._waits, []
             self._moved.notify_all()
         for wait in waits:
-            wait.on_reached(failure.again())
+            wait.on_reached(failure.without_context())
 
     def has_reached(self, ends: Ends) -> bool:
         """Whether every record before ``ends`` is in the view, and the view follows its topic."""
@@ -341,7 +341,7 @@ class View:
         with self._moved:
             while not self._positions or not self._has(ends):
                 if self._failure is not None:
-                    raise self._failure.again()
+                    raise self._failure.without_context()
                 remaining_s = deadline - time.monotonic()
                 if remaining_s <= 0:
                     raise self._behind(timeout_s)
@@ -359,7 +359,7 @@ class View:
             if not is_there and failure is None:
                 self._waits.append(_Wait(ends, deadline, on_reached))
                 return
-        on_reached(None if is_there or failure is None else failure.again())
+        on_reached(None if is_there or failure is None else failure.without_context())
 
     def ends_within(self, lag: int) -> Ends:
         """The offsets that it must have read to lag at most ``lag`` behind, as of its last fetches."""
@@ -374,7 +374,7 @@ class View:
             KsqlError: DISK_FULL; why the view has been closed.
         """
         if self._failure is not None and self._closing.is_set():
-            raise self._failure.again()
+            raise self._failure.without_context()
         try:
             cursor = self._idle.pop()
         except IndexError:
@@ -384,7 +384,7 @@ class View:
         except sqlite3.Error as error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
-                raise self._failure.again() from None
+                raise self._failure.without_context() from None
             raise (self._disk_full(error) or error) from None  # a reader needs an index of the log
         if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
             cursor.connection.close()
@@ -449,7 +449,7 @@ class View:
         )
         if done.returncode:
             if self._failure is not None and self._closing.is_set():
-                raise self._failure.again()
+                raise self._failure.without_context()
             why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
             raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
 

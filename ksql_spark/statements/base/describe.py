@@ -59,7 +59,7 @@ def queries_of(sources: Collection[str], context: StatementContext) -> list[Mana
     def names(query: ManagedQuery) -> set[str]:
         return {query.plan.sink.name, *(source.name for source in query.plan.sources)}
 
-    return [q for q in seen_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
+    return [q for q in visible_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
 
 
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
@@ -67,31 +67,31 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
     kind = STREAM if statement.what == "STREAMS" else TABLE
 
     def run() -> Entity:
-        sources = seen_sources(context, kind)
+        sources = visible_sources(context, kind)
         described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
         return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
 
     return Immediate(run)
 
 
-def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
+def visible_sources(context: StatementContext, kind: str) -> list[DataSource]:
     """The streams or tables that the client may see."""
     there = context.services.metastore.sources()
     return [s for s in there if s.kind == kind and context.rights.may_read(s.name)]
 
 
-def seen_queries(context: StatementContext) -> list[ManagedQuery]:
+def visible_queries(context: StatementContext) -> list[ManagedQuery]:
     """The queries that the client may see: those all of whose sources it may read."""
     queries, rights = context.services.queries.all(), context.rights
     if rights.role is not None:  # a role for all sources; there may be thousands of queries
         return list(queries)
-    return [query for query in queries if uses_of(query).may_be_seen(rights)]
+    return [query for query in queries if uses_of(query).is_visible(rights)]
 
 
 def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
-    queries = [q for q in seen_queries(context) if not q.is_transient]
+    queries = [q for q in visible_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None

@@ -339,7 +339,7 @@ def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
     return by_topic
 
 
-def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
+def writers_in_time(cluster: ConnectCluster) -> dict[str, list[str]] | None:
     """Return writers() without ever waiting for Connect; None if it has not responded within SOON_S."""
     answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
 

@@ -268,7 +268,7 @@ def _readers(change: _Change, sink: DataSource, new: DataSource, context: Statem
     queries = [
         query.id
         for query in context.services.queries.all()
-        if sink.name in uses_of(query).reads and uses_of(query).may_be_seen(context.rights)
+        if sink.name in uses_of(query).reads and uses_of(query).is_visible(context.rights)
     ]
     sinks = [f"sink {each.name}" for each in context.services.metastore.sinks_of(sink.name)]
     consumers = context.services.admin.consumers().get(sink.topic)

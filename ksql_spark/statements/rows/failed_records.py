@@ -50,7 +50,7 @@ def check_known_queries(statement: Statement, context: StatementContext) -> None
         ids = {*(q.id for q in queries), *(q.id for q in context.queries)}
         if query_id in ids or query_id in context.services.commands.query_ids:
             continue
-        shown = [q.id for q in queries if uses_of(q).may_be_seen(context.rights)]
+        shown = [q.id for q in queries if uses_of(q).is_visible(context.rights)]
         raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=query_hint(query_id, shown))
 
 

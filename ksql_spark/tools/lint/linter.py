@@ -91,7 +91,7 @@ class Linter:
             place = nodes.Position(1, 1)
             if error.position is not None:
                 place = error.position
-            yield _finding(ERROR, error.again().message.split("\n")[0], place, piece, above)
+            yield _finding(ERROR, error.without_context().message.split("\n")[0], place, piece, above)
             return
         if not piece.complete:
             end = piece.tokens[-1]
