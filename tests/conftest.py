@@ -57,15 +57,15 @@ def kafka_admin(broker: EmbeddedBroker) -> KafkaAdmin:
 @pytest.fixture
 def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Callable[[str], str]]:
     """A maker of topic names that no other test has; the topics are deleted after the test."""
-    made: list[str] = []
+    names: list[str] = []
 
     def make(name: str = "topic") -> str:
-        made.append(f"{name}_{uuid.uuid4().hex[:8]}")
-        return made[-1]
+        names.append(f"{name}_{uuid.uuid4().hex[:8]}")
+        return names[-1]
 
     yield make
     existing = kafka_admin.topics()
-    kafka_admin.delete_topics(name for name in made if name in existing)
+    kafka_admin.delete_topics(name for name in names if name in existing)
 
 
 @pytest.fixture(scope="session")
