@@ -7,9 +7,11 @@ import gc
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
@@ -27,12 +29,17 @@ hypothesis.settings.load_profile("patient")
 SPLIT_MODULE = "tests/cases/test_cases.py"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a module in one worker and in order, for ``--dist loadgroup``: they share fixtures."""
-    for item in items:
-        module = item.nodeid.partition("::")[0]
-        if module != SPLIT_MODULE:
-            item.add_marker(pytest.mark.xdist_group(module))
+class Scheduling(LoadScopeScheduling):
+    """Gives each worker whole modules, since the tests of a module share fixtures, and single cases."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return nodeid if module == SPLIT_MODULE else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Distribute tests over the workers of ``-n``."""
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
