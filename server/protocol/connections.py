@@ -207,9 +207,9 @@ class IdleProtocol(asyncio.Protocol):
         now = self.loop.time()
         if self.is_at_work():
             self.active_at = now
-        left_s = self.active_at + self.limits.idle_s - now
-        if left_s > 0:
-            self._idle_timer = self.loop.call_later(left_s, self._check_idle)
+        remaining_s = self.active_at + self.limits.idle_s - now
+        if remaining_s > 0:
+            self._idle_timer = self.loop.call_later(remaining_s, self._check_idle)
         else:
             self.close_idle()
 
@@ -270,7 +270,7 @@ class Http2Position:
         #: how many frames of control have begun
         self.controls = 0
         #: how many bytes remain until the next frame
-        self._left = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self._to_skip = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         #: the start of a frame
         self._begun = b""
         self._is_within_header = False
@@ -278,22 +278,22 @@ class Http2Position:
     @property
     def is_between(self) -> bool:
         """Whether all started frames and headers are complete."""
-        return not (self._left or self._begun or self._is_within_header)
+        return not (self._to_skip or self._begun or self._is_within_header)
 
     def move_over(self, data: bytes) -> None:
         """Process the next piece of the client's input."""
         at = 0
         while at < len(data):
-            if self._left:
-                skipped = min(self._left, len(data) - at)
-                self._left -= skipped
+            if self._to_skip:
+                skipped = min(self._to_skip, len(data) - at)
+                self._to_skip -= skipped
                 at += skipped
                 continue
             part = data[at : at + self._FRAME_HEADER_BYTES - len(self._begun)]
             self._begun += part
             at += len(part)
             if len(self._begun) == self._FRAME_HEADER_BYTES:
-                self._left = int.from_bytes(self._begun[:3])
+                self._to_skip = int.from_bytes(self._begun[:3])
                 kind, flags = self._begun[3:5]
                 if kind in (self._HEADERS, self._CONTINUATION):
                     self._is_within_header = not flags & self._END_HEADERS

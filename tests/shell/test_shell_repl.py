@@ -142,7 +142,7 @@ def test_tab_that_came_before_the_server_answered(session: Session, text: str, c
 
         def work() -> None:
             keys.send_text(f"{text}\t")
-            _until(lambda: prompt._completer.asked is not None)
+            _until(lambda: prompt._completer.document is not None)
             prompt._metadata.refresh()
             _until(lambda: buffer.text == completed)
 
@@ -166,7 +166,7 @@ def test_an_open_menu_gets_what_the_server_answers(session: Session) -> None:
             keys.send_text("en")
             _until(lambda: buffer.text.endswith("ven"))
             prompt._metadata.refresh()
-            _until(lambda: not prompt._metadata._wanted.is_set())
+            _until(lambda: not prompt._metadata._requested.is_set())
             assert not offered()
 
         _beside(prompt, keys, work)
@@ -377,14 +377,15 @@ def test_no_help(session: Session) -> None:
 
 def test_every_statement_has_a_page() -> None:
     shown = [rule.node for rule in RULES if rule.statement_set is not StatementSet.TEST]
-    assert set(pages.PAGES) == set(shown)
+    differing = {node.__name__ for node in set(pages.PAGES) ^ set(shown)}
+    assert not differing, f"add a page to PAGES of shell/commands/pages.py, or remove it: {differing}"
     for node, page in pages.PAGES.items():
         assert pages.syntax(node).count("\n") < 12
         for example in page.examples:
             (tree,) = grammar.parse(example, allowed=StatementSet.SCRIPT)
             assert type(tree) is node, example
     for word in grammar.STATEMENT_STARTERS:
-        assert pages.found([word]), word
+        assert pages.statements_named([word]), word
 
 
 def test_edit(session: Session, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
