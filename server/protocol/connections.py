@@ -82,8 +82,9 @@ class LimitedProtocol(asyncio.Protocol):
         super().connection_lost(exc)
 
     def _make_room(self) -> bool:
-        """Close a connection whose client has yet to send a header: the oldest of the address that has the
-        most of them, so that nobody keeps others out by silence. False: there is none.
+        """Close a connection whose client has yet to send a header, or to confirm the end of a WebSocket: the
+        oldest of the address that has the most of them, so that nobody keeps others out by silence. False:
+        there is none.
         """
         silent = [one for one in self.connections if getattr(one, "header_end", None) is not None]
         if not silent:
@@ -92,7 +93,6 @@ class LimitedProtocol(asyncio.Protocol):
         of_address = Counter(addresses.values())
         gone = max(silent, key=lambda one: (of_address[addresses[one]], -one.header_end))
         self.connections.discard(gone)  # it counts no more, although its end takes a turn of the loop
-        gone._watch(False)
         gone.close_late()
         return True
 

@@ -274,11 +274,13 @@ def _websockets(limits: Limits) -> Any:
     class WebSocketProtocol(IdleProtocol, WebSocketsSansIOProtocol):
         """A WebSocket with limits for idleness and for what its client sends, which has no meaning.
 
-        uvicorn's own protocol keeps all parts of a message, however many there are, and processes any number of
-        frames before other connections have their turn.
+        uvicorn's own protocol keeps all parts of a message, however many there are, and processes any number
+        of frames before other connections have their turn.
         """
 
         _has_answered = False
+        #: when the client must have confirmed the end; None: the end has not been sent
+        header_end: float | None = None
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
@@ -324,6 +326,19 @@ def _websockets(limits: Limits) -> Any:
             """Send a message."""
             self._has_answered = self._has_answered or message["type"] != "websocket.accept"
             await super().send(message)
+            if message["type"] == "websocket.close" and self.close_sent:
+                self.header_end = self.loop.time() + self.close_timeout
+            elif message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+                self.handshake_complete = True  # refused, which is no error
+
+        def close_late(self) -> None:
+            """Close the connection: its client does not confirm its end."""
+            self.transport.abort()  # without waiting for the client
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Clean up."""
+            self.connections.add(self)  # the base removes it, although it may have given way to another
+            super().connection_lost(exc)
 
         def is_at_work(self) -> bool:
             """Whether the query has not started."""

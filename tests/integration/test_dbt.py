@@ -204,9 +204,7 @@ def test_odd_names_and_texts(project: Project) -> None:
     }
     for name, text in texts.items():
         project.write(f"models/{name}.sql", STREAM + text)
-    project.write(
-        "models/quoted.sql", STREAM.replace(")", ', alias="x` AS SELECT 1; --")') + texts["quoted"]
-    )
+    project.write("models/quoted.sql", STREAM.replace(")", ', alias="x` AS SELECT 1; --")') + texts["quoted"])
     selected = ("-s", "rides", *texts)
     first = project.results("run", *selected)
     assert {name for name, (status, _) in first.items() if status == "error"} == {"two", "quoted"}, first

@@ -1,4 +1,4 @@
-"""WebSockets at the level of bytes: frames that are wrong, too many or too large, and requests that open none."""
+"""WebSockets at the level of bytes: frames that are wrong, too many or too large, and upgrades that fail."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fake_engine import FakeEngine, FakeStream
 from live_server import SOON_S, LiveServer, connected
 
 from ksql_spark.engine import ResultColumn
+from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.protocol.http import MAX_MESSAGE_BYTES, MAX_WEBSOCKET_FRAMES
 from tests.waiting import until as wait_until
 
@@ -79,9 +80,7 @@ def push_query(live: LiveServer, engine: FakeEngine, headers: str = "") -> Itera
     ],
     ids=["POST", "with a body", "a long path", "a long header", "odd headers"],
 )
-def test_a_request_that_opens_no_websocket_is_answered_or_refused(
-    engine: FakeEngine, request_: str
-) -> None:
+def test_a_request_that_opens_no_websocket_is_answered_or_refused(engine: FakeEngine, request_: str) -> None:
     """None leaves a connection behind that nothing ends."""
     with LiveServer(engine) as live, connected(live) as sock:
         sock.sendall(request_.encode())
@@ -148,6 +147,24 @@ def test_wrong_frames_end_the_connection(live: LiveServer, engine: FakeEngine) -
         with push_query(live, engine) as sock:
             sock.sendall(wrong)
             assert reason in until_closed(sock)
+
+
+def test_those_that_do_not_confirm_the_end_give_way_to_others(engine: FakeEngine) -> None:
+    with LiveServer(engine, limits=Limits(most=5)) as live, contextlib.ExitStack() as silent:
+        for _ in range(20):
+            sock = silent.enter_context(connected(live))
+            sock.sendall(f"GET /ws/query HTTP/1.1\r\n{HEADERS}\r\n".encode())
+            until(sock, b"no parameter request")
+        assert httpx.get(f"{live.url}/info", timeout=SOON_S).status_code == 200
+
+
+def test_a_refused_websocket_is_no_error(
+    live: LiveServer, engine: FakeEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    with connected(live) as sock:
+        sock.sendall(f"GET {PUSH} HTTP/1.1\r\n{HEADERS}Origin: http://evil.example\r\n\r\n".encode())
+        assert until_closed(sock).startswith(b"HTTP/1.1 403")
+    assert engine.requests == [] and not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 def test_others_are_answered_during_a_flood(live: LiveServer, engine: FakeEngine) -> None:

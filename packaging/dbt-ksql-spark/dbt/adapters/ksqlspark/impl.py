@@ -110,8 +110,8 @@ class KsqlSparkAdapter(SQLAdapter):
         """
         if len(grammar.split(statement)) != 1:
             raise DbtRuntimeError(
-                f"{relation} has a ';' within its text: a model is one statement. Others may be in its pre_hook "
-                "or post_hook."
+                f"{relation} has a ';' within its text: a model is one statement. Others may be in its "
+                "pre_hook or post_hook."
             )
         described = self._described(relation.identifier)
         if described is None:
@@ -153,8 +153,8 @@ class KsqlSparkAdapter(SQLAdapter):
             return "Sink created"
         if _tokens(in_sql(found["source"])) != _tokens(source):
             raise DbtRuntimeError(
-                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK {in_sql(name)};) "
-                "if the rows that it has written may stay where they are."
+                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK "
+                f"{in_sql(name)};) if the rows that it has written may stay where they are."
             )
         return "unchanged"
 
@@ -188,7 +188,7 @@ class KsqlSparkAdapter(SQLAdapter):
             how many rows were written or deleted.
 
         Raises:
-            DbtRuntimeError: the rows have no key, or several have the same; or what is there is another table.
+            DbtRuntimeError: a row has no key or that of another one, or what is there is another table.
         """
         wanted = _by_key(str(relation), key, types, rows)
         if drops:
@@ -370,7 +370,7 @@ def _tokens(statement: str) -> list[tuple[Any, str]]:
 
 
 def _by_key(name: str, key: str, types: Mapping[str, str], rows: agate.Table) -> dict[Any, dict[str, Any]]:
-    """The rows of a seed by their keys. Raises DbtRuntimeError: a key is empty or there twice, or no value."""
+    """The rows of a seed by their keys. Raises DbtRuntimeError: a key or a value is wrong."""
     found: dict[Any, dict[str, Any]] = {}
     if key not in rows.column_names:
         raise DbtRuntimeError(f"{name}: there is no column {key}, which should be its key.")
@@ -385,8 +385,8 @@ def _by_key(name: str, key: str, types: Mapping[str, str], rows: agate.Table) ->
             raise DbtRuntimeError(f"{name}: {key} is its key and must not be empty in any row.")
         if values[key] in found:
             raise DbtRuntimeError(
-                f"{name}: {key} is its key, and several rows have {values[key]!r} there. Choose another column "
-                "with the setting key, or remove the rows."
+                f"{name}: {key} is its key, and several rows have {values[key]!r} there. Choose another "
+                "column with the setting key, or remove the rows."
             )
         found[values[key]] = values
     return found
