@@ -41,7 +41,7 @@ check: lint lint-java types contracts test-fast test-java check-console ## lint,
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not kafka and not spark and not long" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 -m "not kafka and not spark and not long" $(ARGS)
 
 test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
@@ -49,7 +49,7 @@ test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 
 test-kafka: setup ## tests on Kafka and Spark, by two workers (ARGS="tests/cases -x": only these)
 	@echo "== tests on Kafka and Spark"
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "(kafka or spark) and not long" --durations=20 $(ARGS)
+	@$(BIN)/python -m pytest -q -n 2 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
 
 test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect
 	@$(BIN)/python -m pytest -q -m long $(ARGS)

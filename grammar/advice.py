@@ -52,7 +52,7 @@ def advice(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tupl
     Returns:
         A sentence without its period, and the index of the token to show; None if there is no advice.
     """
-    return next((found for rule in _RULES if (found := rule(tokens, index, expected))), None)
+    return next((answer for rule in _RULES if (answer := rule(tokens, index, expected))), None)
 
 
 def stray_character(token: Token) -> str | None:
@@ -77,8 +77,8 @@ def _character(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[s
         pair = "".join(t.text for t in tokens[max(0, first) : first + 2])
         if first >= 0 and len(pair) == 2 and pair in _CHARACTERS and _touch(tokens, first + 1):
             return f"Unexpected '{pair}'. {_CHARACTERS[pair]}", first
-    found = stray_character(tokens[index])
-    return (found, index) if found else None
+    text = stray_character(tokens[index])
+    return (text, index) if text else None
 
 
 def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:

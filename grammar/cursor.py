@@ -167,8 +167,8 @@ class Cursor(Parser):
             return f"Variable ${{{token.text}}} is not defined", index, None, True
         if (what := opened(token)) is not None:
             return f"This {what} is never closed", index, None, True
-        if found := advice(self._tokens, index, expected):
-            return found[0], found[1], None, True
+        if advised := advice(self._tokens, index, expected):
+            return advised[0], advised[1], None, True
         words = [word for word in expected if word.isupper() and word.isalpha()]
         if token.token_type == TokenType.VAR:
             suggestion = nearest(token.text, words)

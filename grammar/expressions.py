@@ -159,10 +159,10 @@ class ExpressionParser(Cursor):
         unit = self.one_of(*units)
         if unit is None:
             self.fail()
-        found = nodes.TimeSpan(amount, units[unit], self.span(start))
-        if found.milliseconds > _LONGEST_MS:
+        span = nodes.TimeSpan(amount, units[unit], self.span(start))
+        if span.milliseconds > _LONGEST_MS:
             self.fail("A duration cannot be longer than 1000000000 DAYS", start)
-        return found
+        return span
 
     # -------------------------------------------------------------------------------- types
 
@@ -630,8 +630,12 @@ class ExpressionParser(Cursor):
         else:
             text = str(self.string().this).strip()
             parts = _AMOUNT.findall(text)
-            known = all(not word or word.upper() in units for _, word in parts)
-            if not _AMOUNTS.fullmatch(text) or not known or (len(parts) > 1 and not all(w for _, w in parts)):
+            are_units = all(not word or word.upper() in units for _, word in parts)
+            if (
+                not _AMOUNTS.fullmatch(text)
+                or not are_units
+                or (len(parts) > 1 and not all(w for _, w in parts))
+            ):
                 shown = text if len(text) <= 40 else text[:37] + "..."
                 hint = "as in INTERVAL '1' HOUR or INTERVAL '1 day 2 hours'"
                 self.fail(f"INTERVAL takes whole numbers and units, {hint}; not '{shown}'", self._index - 1)

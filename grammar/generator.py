@@ -274,8 +274,8 @@ def _json_path(self: KsqlGenerator, node: nodes.JsonPath) -> str:
 
 def _lambda(self: KsqlGenerator, node: nodes.Lambda) -> str:
     names = self.joined(node.parameters)
-    left = names if len(node.parameters) == 1 else f"({names})"
-    return f"{left} => {self.sql(node.body)}"
+    parameters = names if len(node.parameters) == 1 else f"({names})"
+    return f"{parameters} => {self.sql(node.body)}"
 
 
 def _repeat_text(node: nodes.PatternRepeat) -> str:

@@ -52,8 +52,8 @@ def keywords(tokens: Sequence[Token], text: str) -> set[int]:
             parser.run(read, text, lambda one: statement(one, StatementSet.TEST))
             reached = len(read)
         except ParseFailed:
-            if left := variables.get(parser.at):
-                read[parser.at] = _stand_in(read[parser.at], *left.pop(0))
+            if unread := variables.get(parser.at):
+                read[parser.at] = _stand_in(read[parser.at], *unread.pop(0))
             else:
                 reached = parser.at
     return {

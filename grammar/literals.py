@@ -44,8 +44,8 @@ def take_out(text: str) -> Template:
     """
     values: list[Value] = []
 
-    def mark(found: re.Match[str]) -> str:
-        kind, literal = found.lastgroup, found[0]
+    def mark(match: re.Match[str]) -> str:
+        kind, literal = match.lastgroup, match[0]
         if kind == "text":
             values.append(_QUOTED.sub("'", literal[1:-1]))
             return "\0s"
@@ -125,8 +125,8 @@ def with_parameters(text: str, values: Sequence[Any] | Mapping[str, Any]) -> str
         missing = [name for name in names if name not in values]
         if missing:
             raise ParameterMismatch(f"The parameter :{missing[0]} has no value.")
-        known = set(names)
-        unknown = [name for name in values if name not in known]
+        parameters = set(names)
+        unknown = [name for name in values if name not in parameters]
         if unknown:
             raise ParameterMismatch(f"The statement has no parameter :{unknown[0]}.")
         ordered = [values[name] for name in names if name is not None]

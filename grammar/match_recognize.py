@@ -136,9 +136,9 @@ class MatchRecognizeParser(ExpressionParser):
             node = self.bracketed(self._choice)
         else:
             node = self.build(nodes.PatternSymbol, start, this=self.name())
-        found = self._quantifier()
-        if found is not None:
-            least, most = found
+        quantifier = self._quantifier()
+        if quantifier is not None:
+            least, most = quantifier
             args = {"least": least, "most": most, "reluctant": self._sign("?")}
             node = self.build(nodes.PatternRepeat, start, this=node, **args)
             if self._curr.token_type in _SIGNS or self._is_sign("?") or self._is_sign("{"):

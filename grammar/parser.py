@@ -353,8 +353,8 @@ class KsqlParser(MatchRecognizeParser):
         place = self._index
         columns = self.bracketed(lambda: self.listed(self.name))
         if len(columns) != 1 + ordinality:
-            wanted = "two columns: u (element, number)" if ordinality else "one column: u (element)"
-            self.fail(f"UNNEST of one array{' WITH ORDINALITY' * ordinality} has {wanted}", place)
+            expected = "two columns: u (element, number)" if ordinality else "one column: u (element)"
+            self.fail(f"UNNEST of one array{' WITH ORDINALITY' * ordinality} has {expected}", place)
         args = {"ordinality": ordinality, "alias_identifier": alias, "columns": columns}
         return self.build(nodes.Unnest, start, left=left, array=array, **args)
 
@@ -528,15 +528,15 @@ class KsqlParser(MatchRecognizeParser):
         """
         if not self.word("WITH"):
             return []
-        given: set[str] = set()
+        names: set[str] = set()
 
         def one() -> nodes.Property:
             start = self._index
             name = self.string() if self.is_symbol(TokenType.STRING) else self._property_name()
             key = str(name.this) if keep_case else str(name.this).upper()
-            if key in given:
+            if key in names:
                 self.fail(f"Property {name.this} is set twice", start)
-            given.add(key)
+            names.add(key)
             self.expect_symbol(TokenType.EQ, "=")
             return self.build(nodes.Property, start, this=name, literal=self.literal())
 

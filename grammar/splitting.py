@@ -119,8 +119,8 @@ class StatementText:
 
     def source_of(self, tokens: Iterable[Token]) -> str:
         """The text from the first to the last of some of its tokens; "" if there are none."""
-        found = list(tokens)
-        return self.whole[found[0].start : found[-1].end + 1] if found else ""
+        listed = list(tokens)
+        return self.whole[listed[0].start : listed[-1].end + 1] if listed else ""
 
     def _object_at(self) -> int:
         """The index of the word that is the kind of object; 0 if it is left out."""

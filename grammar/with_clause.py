@@ -12,13 +12,13 @@ _WAY = ("EVOLVE", "START", "SWAP", "VERIFY")
 
 def set_properties(tree: Statement, **values: str | None) -> None:
     """Set properties of WITH; None: remove one."""
-    kept = [p for p in tree.args["properties"] if p.name.upper() not in values]
+    others = [p for p in tree.args["properties"] if p.name.upper() not in values]
     added = [
         Property(this=exp.to_identifier(name, quoted=False), literal=exp.Literal.string(value))
         for name, value in values.items()
         if value is not None
     ]
-    tree.set("properties", [*kept, *added])
+    tree.set("properties", [*others, *added])
 
 
 def remove_way(tree: Statement) -> None:

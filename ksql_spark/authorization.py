@@ -79,8 +79,8 @@ class Role(enum.IntEnum):
         try:
             return cls[name.upper()]
         except KeyError:
-            known = ", ".join(role.label for role in cls)
-            raise ValueError(f"there is no role {name}, only {known}") from None
+            labels = ", ".join(role.label for role in cls)
+            raise ValueError(f"there is no role {name}, only {labels}") from None
 
 
 class Kind(enum.Enum):
@@ -147,10 +147,10 @@ class Rights:
     @classmethod
     def of(cls, texts: Iterable[str]) -> Rights:
         """The rights of roles with and without patterns. Raises ValueError for other texts, and for none."""
-        given = list(texts)
-        roles = [Role.named(text) for text in given if ":" not in text]
-        grants = tuple(Grant.of(text) for text in given if ":" in text)
-        if not given:
+        role_texts = list(texts)
+        roles = [Role.named(text) for text in role_texts if ":" not in text]
+        grants = tuple(Grant.of(text) for text in role_texts if ":" in text)
+        if not role_texts:
             raise ValueError("there is no role")
         return cls(max(roles, default=None), grants)
 
@@ -161,8 +161,8 @@ class Rights:
 
     def of_name(self, kind: Kind, name: str) -> Role | None:
         """The role for one source or topic."""
-        found = [grant.role for grant in self.grants if grant.covers(kind, name)]
-        return max([*found, *([self.role] if self.role else [])], default=None)
+        roles = [grant.role for grant in self.grants if grant.covers(kind, name)]
+        return max([*roles, *([self.role] if self.role else [])], default=None)
 
     def may_read(self, source: str) -> bool:
         """Whether the stream or table ``source`` may be read, and seen."""
@@ -186,7 +186,7 @@ class Uses(NamedTuple):
     reads: frozenset[str]
     writes: str | None
 
-    def may_be_seen(self, rights: Rights) -> bool:
+    def is_visible(self, rights: Rights) -> bool:
         """Whether all of them may be read."""
         return all(map(rights.may_read, [*self.reads, *([self.writes] if self.writes else [])]))
 
@@ -254,10 +254,10 @@ def _query(statement: Query, catalog: Catalog) -> Iterator[Need]:
 
 def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
-    given = property_values(statement.properties)
-    topic = given.get("KAFKA_TOPIC")
-    if "TOPIC_PATTERN" in given:
-        topic = topic_patterns.topic_of(str(given["TOPIC_PATTERN"]))
+    properties = property_values(statement.properties)
+    topic = properties.get("KAFKA_TOPIC")
+    if "TOPIC_PATTERN" in properties:
+        topic = topic_patterns.topic_of(str(properties["TOPIC_PATTERN"]))
     if topic is not None:
         yield Need(Role.READER if statement.source else Role.DEVELOPER, Kind.TOPIC, str(topic))
 
@@ -314,10 +314,10 @@ def _topic(statement: AssertTopic | PrintTopic, catalog: Catalog) -> Iterator[Ne
 
 
 def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None:
-    found = catalog.uses(statement.query_id) if statement.query_id is not None else []
-    if not found:
+    uses_of_query = catalog.uses(statement.query_id) if statement.query_id is not None else []
+    if not uses_of_query:
         return None
-    sources = (name for uses in found for name in ([uses.writes] if uses.writes else uses.reads))
+    sources = (name for use in uses_of_query for name in ([use.writes] if use.writes else use.reads))
     return (Need(Role.DEVELOPER, Kind.SOURCE, name) for name in sources)
 
 
@@ -331,9 +331,11 @@ def _replay(statement: ReplayErrors, catalog: Catalog) -> Iterator[Need]:
 def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
     """Showing a plan reveals its sources."""
     if statement.query_id is not None:
-        found = catalog.uses(statement.query_id)
-        names = (name for uses in found for name in [*uses.reads, *([uses.writes] if uses.writes else [])])
-        return (Need(Role.READER, Kind.SOURCE, name) for name in names) if found else None
+        uses_of_query = catalog.uses(statement.query_id)
+        names = (
+            name for use in uses_of_query for name in [*use.reads, *([use.writes] if use.writes else [])]
+        )
+        return (Need(Role.READER, Kind.SOURCE, name) for name in names) if uses_of_query else None
     planned = statement.statement
     named = (CreateAsSelect, InsertSelect, DropSource, Rollback)
     sink = [planned.name] if isinstance(planned, named) else []
@@ -469,8 +471,8 @@ def _check(rights: Rights, need: Need) -> None:
     there = rights.of_name(need.kind, need.name)
     if there is None or there < need.role:
         what = need.name if need.kind is Kind.SOURCE else f"The topic '{need.name}'"
-        given = there.label if there else "none"
-        raise KsqlError("FORBIDDEN", what=what, role=given, least=need.role.label)
+        label = there.label if there else "none"
+        raise KsqlError("FORBIDDEN", what=what, role=label, least=need.role.label)
 
 
 def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> None:
@@ -479,6 +481,6 @@ def check_role(rights: Rights, role: Role, takes_patterns: bool, what: str) -> N
     Raises:
         KsqlError: FORBIDDEN; it names ``what``.
     """
-    given = rights.highest if takes_patterns else rights.role
-    if given is None or given < role:
+    role_of_client = rights.highest if takes_patterns else rights.role
+    if role_of_client is None or role_of_client < role:
         raise KsqlError("FORBIDDEN", what=what, role=str(rights), least=role.label)

@@ -19,7 +19,7 @@ _VERSION = 1
 _MAX_CHARACTERS = 100_000
 
 
-class Known:
+class KnownPositions:
     """The positions that a client learns from a response, collected while its request runs. Thread-safe."""
 
     def __init__(self) -> None:
@@ -31,9 +31,9 @@ class Known:
     def note(self, topic: str, ends: Mapping[int, int]) -> None:
         """All records of ``topic`` before ``ends`` are known."""
         with self._lock:
-            known = self._offsets.setdefault(topic, {})
+            ends_of_topic = self._offsets.setdefault(topic, {})
             for partition, end in ends.items():
-                known[partition] = max(end, known.get(partition, 0))
+                ends_of_topic[partition] = max(end, ends_of_topic.get(partition, 0))
 
     @property
     def token(self) -> str | None:

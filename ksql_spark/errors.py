@@ -417,7 +417,7 @@ class KsqlError(Exception):
             text += "\n" + caret(self.statement, self.position)
         return masked(text)
 
-    def again(self) -> KsqlError:
+    def without_context(self) -> KsqlError:
         """A copy of the error without context that was added later, such as the statement."""
         return KsqlError(self.condition, position=self.position, hint=self.hint, **self.parameters)
 
@@ -446,9 +446,9 @@ def too_deep(statement: str | None = None) -> KsqlError:
     )
 
 
-def query_hint(query_id: str, known: Iterable[str]) -> str:
-    """Return a hint about an unknown id of a query; it may name ids in ``known``."""
-    near = nearest(query_id, known)
+def query_hint(query_id: str, ids: Iterable[str]) -> str:
+    """Return a hint about an unknown id of a query; it may name one of ``ids``."""
+    near = nearest(query_id, ids)
     return f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
 
 

@@ -59,17 +59,17 @@ def is_secret(name: str) -> bool:
     return _NAME.search(name) is not None
 
 
-def masked(text: str, known: Iterable[str] = ()) -> str:
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
     """``text`` without secrets.
 
     Args:
         text: a message, a statement, a value of a property.
-        known: known secrets, hidden wherever they are.
+        secrets: known secrets, hidden wherever they are.
 
     >>> masked("http://me:pass@there:8081 refused, SET 'sasl.jaas.config' = 'x'")
     "http://[hidden]@there:8081 refused, SET 'sasl.jaas.config' = '[hidden]'"
     """
-    for secret in known:
+    for secret in secrets:
         text = text.replace(secret, HIDDEN)
     for form, shown in _FORMS:
         text = form.sub(shown, text)

@@ -25,13 +25,13 @@ _VARIABLES = {
 }
 
 
-def hadoop_settings(given: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return ``given``, Spark's settings, with those of S3 that they lack and the environment has.
+def hadoop_settings(spark: Mapping[str, str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return ``spark``, Spark's settings, with those of S3 that they lack and the environment has.
 
     >>> hadoop_settings({"spark.hadoop.fs.s3a.endpoint": "http://a"}, {"AWS_ENDPOINT_URL": "http://b"})
     {'spark.hadoop.fs.s3a.endpoint': 'http://a', 'spark.hadoop.fs.s3a.path.style.access': 'true'}
     """
-    settings = dict(given)
+    settings = dict(spark)
     for name, variables in _VARIABLES.items():
         if value := next((environment[v] for v in variables if environment.get(v)), None):
             settings.setdefault(_S3A + name, value)
@@ -47,6 +47,6 @@ def arrow_files(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
     if "://" not in path:
         return fs.LocalFileSystem(), path
     # Hadoop's name of S3
-    found: tuple[fs.FileSystem, str]
-    found = fs.FileSystem.from_uri(f"s3:{path[4:]}" if path.startswith("s3a:") else path)
-    return found
+    system_and_path: tuple[fs.FileSystem, str]
+    system_and_path = fs.FileSystem.from_uri(f"s3:{path[4:]}" if path.startswith("s3a:") else path)
+    return system_and_path

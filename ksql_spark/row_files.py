@@ -54,22 +54,22 @@ def rows_of(file: BinaryIO, form: str, fields: Mapping[str, Mapping[str, Any]]) 
     names = {name.upper(): name for name in fields}
     try:
         for place, row in READERS[form](file):
-            made: dict[str, Any] = {}
+            values: dict[str, Any] = {}
             for column, value in row.items():
                 name = column if column in fields else names.get(str(column).upper())
                 if name is None:
-                    known = ", ".join(fields)
+                    columns = ", ".join(fields)
                     at = "line 1" if is_text else place
-                    raise Misfit(f"{at}: there is no column {column}. There are: {known}.")
-                if f"`{name}`" in made:
+                    raise Misfit(f"{at}: there is no column {column}. There are: {columns}.")
+                if f"`{name}`" in values:
                     raise Misfit(f"{'line 1' if is_text else place}: there are two columns {name}.")
                 try:
                     read = _typed(value, fields[name]) if is_text else _exact(value, fields[name], form)
-                    made[f"`{name}`"] = read
+                    values[f"`{name}`"] = read
                 except (ValueError, InvalidOperation, RecursionError):
                     kind = fields[name]["type"]
                     raise Misfit(f"{place}: '{value}' in {column} is no {kind}.") from None
-            yield place, made
+            yield place, values
     except UnicodeDecodeError:
         raise Misfit("it is not UTF-8 text.") from None
 

@@ -78,7 +78,7 @@ class SchemaRegistry(Protocol):
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """The schema with this id, or None."""
 
-    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+    def cached(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """Return ``by_id`` of an id, cached if it exists, for reading records. A UUID is a GUID."""
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:

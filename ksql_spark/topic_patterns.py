@@ -82,9 +82,9 @@ def expanded(topics: Iterable[str], there: Iterable[str]) -> list[str]:
     >>> expanded(["b", "/a.*/"], ["a1", "a2"])
     ['b', 'a1', 'a2']
     """
-    known = list(there)
-    found = ([topic] if pattern_of(topic) is None else names(topic, known) for topic in topics)
-    return list(dict.fromkeys(name for some in found for name in some))
+    existing = list(there)
+    lists = ([topic] if pattern_of(topic) is None else names(topic, existing) for topic in topics)
+    return list(dict.fromkeys(name for some in lists for name in some))
 
 
 def expressions(pattern: str) -> Expressions:
@@ -124,11 +124,11 @@ def problem(pattern: str) -> str | None:
     """
     whole = expressions(pattern).whole
     at = len(pattern) - len(whole)
-    for found in _DIFFERENT.finditer(pattern):
-        part = found["different"]
-        if part is None or (part == "(?!" and found.start() < at):
+    for match in _DIFFERENT.finditer(pattern):
+        part = match["different"]
+        if part is None or (part == "(?!" and match.start() < at):
             continue
-        place = f'"{part}" at position {found.start()}'
+        place = f'"{part}" at position {match.start()}'
         if part in ("(?=", "(?!", "(?<=", "(?<!"):
             return f"{place}: look-around is only for what names do not begin with, as in (?!test|old).*"
         if part[1:].isdecimal():

@@ -275,12 +275,12 @@ def aggregate_function(target: Any = None, /, *, name: str | None = None, author
 
 def functions_in(module: Any) -> list[Function]:
     """The decorated functions that a module defines or imports, sorted by name."""
-    found: dict[str, Function] = {}
+    by_name: dict[str, Function] = {}
     for value in vars(module).values():
         described = getattr(value, MARK, None)
         if isinstance(described, Function) and described.target is value:
-            found[described.name] = described
-    return [found[name] for name in sorted(found)]
+            by_name[described.name] = described
+    return [by_name[name] for name in sorted(by_name)]
 
 
 # ---- reading hints ------------------------------------------------------------------------------------
@@ -354,10 +354,10 @@ def _hint(hint: Any, where: str) -> Hint:
         return Hint(None)
     if origin is list:
         element = _inner(arguments[0], where)
-        return Hint(types.Array(_known(element, where)), inner=(element,))
+        return Hint(types.Array(_required_type(element, where)), inner=(element,))
     if origin is dict:
         key, value = (_inner(a, where) for a in arguments)
-        return Hint(types.Map(_known(key, where), _known(value, where)), inner=(key, value))
+        return Hint(types.Map(_required_type(key, where), _required_type(value, where)), inner=(key, value))
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or typing.is_typeddict(hint)):
         return _struct(hint, where)
     raise InvalidFunction(f"{where}: no SQL type for the hint {getattr(hint, '__name__', hint)}.")
@@ -392,7 +392,7 @@ def _inner(hint: Any, where: str) -> Hint:
     return _hint(hint, where)
 
 
-def _known(hint: Hint, where: str) -> SqlType:
+def _required_type(hint: Hint, where: str) -> SqlType:
     if hint.type is None:
         raise InvalidFunction(_bare_decimal(where))
     return hint.type
@@ -410,7 +410,8 @@ def _struct(cls: type, where: str) -> Hint:
     names = tuple(f.name for f in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else tuple(hints)
     inner = tuple(_hint(hints[name], f"{where}, field {name}") for name in names)
     fields = tuple(
-        types.Field(n.upper(), _known(h, f"{where}, field {n}")) for n, h in zip(names, inner, strict=True)
+        types.Field(n.upper(), _required_type(h, f"{where}, field {n}"))
+        for n, h in zip(names, inner, strict=True)
     )
     return Hint(types.Struct(fields), python=cls, inner=inner, names=names)
 
@@ -426,12 +427,12 @@ def _check_result(described: Function) -> None:
 def _description(target: Any) -> str:
     """The docstring up to its sections, as one paragraph."""
     text = inspect.cleandoc(target.__doc__ or "")
-    kept: list[str] = []
+    lines: list[str] = []
     for line in text.splitlines():
         if re.fullmatch(r"(Args|Arguments|Returns|Yields|Raises|Examples?):", line.strip()):
             break
-        kept.append(line.strip())
-    return " ".join(" ".join(kept).split())
+        lines.append(line.strip())
+    return " ".join(" ".join(lines).split())
 
 
 def _explained(target: Any) -> dict[str, str]:

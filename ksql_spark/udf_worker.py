@@ -57,9 +57,9 @@ def load(source: dict[str, str]) -> ModuleType:
     path = Path(source["file"])
     # the same name in every process, wherever the folder is: it is in pickled states
     name = f"ksql_user_functions_{path.parent.name}_{path.stem}"
-    while (known := sys.modules.get(name)) is not None:
-        if known.__file__ == str(path):
-            return known
+    while (loaded := sys.modules.get(name)) is not None:
+        if loaded.__file__ == str(path):
+            return loaded
         name += "_"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
@@ -221,15 +221,15 @@ class _Opened:
             for c, h in zip(batch.columns, hints, strict=True)
         ]
         result = self._function.target(*columns)
-        wanted = self._results.field(0).type
+        expected = self._results.field(0).type
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
         if not isinstance(result, pa.Array):
             result = pa.array(result)
         if self._function.result.type == types.TIME:
             result = result.cast(pa.time32("ms")).view(pa.int32())
-        if result.type != wanted:
-            result = result.cast(wanted)
+        if result.type != expected:
+            result = result.cast(expected)
         if len(result) != batch.num_rows:
             raise ValueError(f"{len(result)} results for {batch.num_rows} rows")
         return result
@@ -285,7 +285,7 @@ class _Aggregate:
         pa = self._arrow.pa
         ops, states, others, *arguments = self._arrow.columns(batch)
         rows = list(zip(*arguments, strict=True)) if arguments else [()] * batch.num_rows
-        kept: list[bytes | None] = []
+        saved_states: list[bytes | None] = []
         values: list[Any] = []
         errors: list[str | None] = []
         for op, saved, other, row in zip(ops, states, others, rows, strict=True):
@@ -303,11 +303,11 @@ class _Aggregate:
                     value = self._write(value)
             except BaseException as raised:
                 value, error = None, error or explain(raised)
-            kept.append(saved)
+            saved_states.append(saved)
             values.append(value)
             errors.append(error)
         results = self._arrow.array(values, self._results.field(1).type, errors)
-        arrays = [pa.array(kept, pa.binary()), results, pa.array(errors, pa.string())]
+        arrays = [pa.array(saved_states, pa.binary()), results, pa.array(errors, pa.string())]
         return pa.RecordBatch.from_arrays(arrays, schema=self._results)
 
     def _changed(self, op: int, state: Any, other: bytes | None, row: Sequence[Any]) -> Any:
@@ -361,10 +361,10 @@ class Worker:
             at += 4 + length
         source = json.loads(bytes(parts[0]))
         arguments, results = (pa.ipc.read_schema(pa.py_buffer(part)) for part in parts[1:])
-        found = [f for f in udf.functions_in(load(source)) if f.name == source["name"]]
-        if not found:
+        functions = [f for f in udf.functions_in(load(source)) if f.name == source["name"]]
+        if not functions:
             raise RuntimeError(f"{source.get('file') or source['module']} has no function {source['name']}")
-        self._opened.append(_Opened(found[0], arguments, results, self._arrow))
+        self._opened.append(_Opened(functions[0], arguments, results, self._arrow))
         return b""
 
     def _call(self, body: memoryview) -> Any:

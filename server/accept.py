@@ -9,13 +9,13 @@ def qualities(header: str) -> list[tuple[str, float]]:
     >>> qualities("text/html, */*;q=0.8")
     [('text/html', 1.0), ('*/*', 0.8)]
     """
-    found = []
+    ranges = []
     for part in header.split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
-        given = next((p[2:] for p in parameters if p.startswith("q=")), "1")
+        q = next((p[2:] for p in parameters if p.startswith("q=")), "1")
         try:
-            quality = float(given)
+            quality = float(q)
         except ValueError:
             quality = 0.0
-        found.append((name.lower(), quality))
-    return found
+        ranges.append((name.lower(), quality))
+    return ranges

@@ -54,9 +54,9 @@ class RequestIds:
         """Pass one request on (ASGI)."""
         if scope["type"] not in ("http", "websocket"):
             return self._app(scope, receive, send)
-        given = header_of(scope, HEADER)
-        if given is not None and _FITTING.fullmatch(given):
-            id_ = given
+        header = header_of(scope, HEADER)
+        if header is not None and _FITTING.fullmatch(header):
+            id_ = header
         else:
             id_ = b"%s-%d" % (self._start, next(self._numbers))
         REQUEST.set(id_.decode())

@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
     """The properties that the command line sets."""
-    given = {
+    by_name = {
         "bootstrap.servers": options.bootstrap_servers,
         "listeners": options.listen and f"http://{options.listen}",
         "ksql.postgres.listener": options.pg_listen,
@@ -148,7 +148,7 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
         "ksql.queries.file": options.queries_file,
         "ksql.spark.connect.plugins": options.connect_plugins and ",".join(options.connect_plugins),
     }
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in by_name.items() if value is not None}
 
 
 def _listeners(config: Config) -> list[tuple[str, int]]:

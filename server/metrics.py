@@ -51,8 +51,8 @@ class Metrics:
 
     def note(self, path: str, status: int, seconds: float) -> None:
         """A request has finished. Called by one thread only."""
-        known = path if path in self._paths else next((p for p in _WITH_PARTS if path.startswith(p)), "other")
-        self._requests.note(known, status, seconds)
+        label = path if path in self._paths else next((p for p in _WITH_PARTS if path.startswith(p)), "other")
+        self._requests.note(label, status, seconds)
 
     def text(self) -> tuple[bytes, str]:
         """All metrics as text, and the media type."""

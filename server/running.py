@@ -29,7 +29,7 @@ from ksql_spark.server.protocol.http import TlsSettings, http_settings
 from ksql_spark.server.queries_file import QueriesFileProblem
 from ksql_spark.server.security.access import Logins
 from ksql_spark.server.security.authentication import Authenticator
-from ksql_spark.server.terminal import fail, say
+from ksql_spark.server.terminal import fail, print_line
 from ksql_spark.services.data_dir import make_data_dir
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ class Running:
             if message := warning(name, value):
                 LOG.warning(message)
         if self._is_open:
-            say("passwords and tokens travel in clear text: use https, or a proxy that does")
-        say(f"starting: {self._url}, data in {data_dir}, log in {log}")
+            print_line("passwords and tokens travel in clear text: use https, or a proxy that does")
+        print_line(f"starting: {self._url}, data in {data_dir}, log in {log}")
         starter = threading.Thread(target=self._start, name="start", daemon=True)
         starter.start()
         if exit_with_stdin:
@@ -204,10 +204,10 @@ class Running:
         self._web.run(sockets=list(self._sockets))
         self._stop(starter)
         if self._hangs:
-            say("stopped, without waiting for what hangs; see the log")
+            print_line("stopped, without waiting for what hangs; see the log")
             os._exit(0 if self._failure is None else 1)
         if self._failure is None:
-            say("stopped")
+            print_line("stopped")
             return 0
         if isinstance(self._failure, (KsqlError, QueriesFileProblem)):
             return fail(str(self._failure))
@@ -225,14 +225,14 @@ class Running:
             if self._host.stopping:
                 return
             if self._queries is None:
-                engine.start(say, lambda: self._serve(engine))
+                engine.start(print_line, lambda: self._serve(engine))
             else:
-                engine.start(say, lambda: None)
+                engine.start(print_line, lambda: None)
                 self._run_queries(engine, self._queries)
                 self._serve(engine)
             settle()
             if not self._host.stopping:
-                say(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
+                print_line(f"complete: Spark and all queries were started in {self._elapsed_s:.1f} s")
         except BaseException as error:
             # an interrupted start fails with an error that need not be reported
             if not self._host.stopping:
@@ -255,7 +255,7 @@ class Running:
         settle()
         self._host.engine = engine
         if not self._host.stopping:
-            say(f"ready: {' and '.join([self._url, *self._postgres_urls])} in {self._elapsed_s:.1f} s")
+            print_line(f"ready: {' and '.join([self._url, *self._postgres_urls])} in {self._elapsed_s:.1f} s")
 
     @property
     def _elapsed_s(self) -> float:
@@ -272,17 +272,17 @@ class Running:
         file = self._host.queries_file
         # statements from the command log have been replayed; the file would only repeat them
         if engine.statuses():
-            say(f"the command log already has statements; not running {file} again")
+            print_line(f"the command log already has statements; not running {file} again")
             return
         try:
             engine.execute(Request(queries))
         except KsqlError as error:
             raise QueriesFileProblem(f"{file}: {error.message}") from error
-        say(f"running the statements of {file}")
+        print_line(f"running the statements of {file}")
 
     def _stop(self, starter: threading.Thread) -> None:
         if self._failure is None:
-            say("stopping")
+            print_line("stopping")
         if self._engine is not None:
             self._stop_engine(self._engine)
         starter.join(STARTER_S)
@@ -311,7 +311,7 @@ class Running:
         if self._host.stopping:
             return
         LOG.error("%s: the server starts again, since its Kafka clients would wait for the old time", why)
-        say(f"{why}: starting again")
+        print_line(f"{why}: starting again")
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:], *self._chosen_ports])
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -8,7 +8,7 @@ import sys
 from ksql_spark.masking import masked
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line of progress."""
     # the parent process may have exited and closed its end of the pipe
     with contextlib.suppress(OSError):

@@ -199,8 +199,8 @@ class Client:
                 "The server requires authentication: pass a user and password with --user and --password, "
                 "or a token with --token."
             )
-        given = f"the password of {self._auth[0]}" if self._auth is not None else "the token"
-        return f"The server rejected {given}: {message}"
+        credentials = f"the password of {self._auth[0]}" if self._auth is not None else "the token"
+        return f"The server rejected {credentials}: {message}"
 
 
 def _arguments(settings: Settings | None) -> dict[str, Any]:

@@ -47,9 +47,9 @@ class Copy:
     @property
     def form(self) -> Form:
         """The form in which a result is written. Raises ClientError."""
-        if (found := _FORMS.get(self.file.suffix.lower())) is None:
+        if (form := _FORMS.get(self.file.suffix.lower())) is None:
             raise ClientError(f"COPY cannot write {self.file.name}: it writes {', '.join(_FORMS)}.")
-        return found
+        return form
 
 
 def parsed(text: str) -> Copy:

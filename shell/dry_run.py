@@ -53,11 +53,11 @@ def dry_run(scripts: Iterable[tuple[str, str]], context: Context) -> None:
         passing, failing = 0, len(parts)
         while failing - passing > 1:
             middle = (passing + failing) // 2
-            found = _error(parts[:middle], context)
-            if found is None:
+            problem = _error(parts[:middle], context)
+            if problem is None:
                 passing = middle
             else:
-                failing, error = middle, found
+                failing, error = middle, problem
         part = parts[failing - 1]
         above = _request(parts[: failing - 1]).count("\n") + _prefix(part).count("\n")
         message = _SYNTAX.sub(lambda match: f"line {int(match[1]) - above}:", str(error))
@@ -91,9 +91,9 @@ def _parts(name: str, text: str, running: tuple[Path, ...]) -> Iterator[_Part]:
     if file in running:
         raise ClientError(f"The script {name} runs itself.")
     for whole, first in inputs(io.StringIO(text)):
-        found = commands.find(whole)
-        if found is not None:
-            command, arguments = found
+        call = commands.find(whole)
+        if call is not None:
+            command, arguments = call
             if command is run_script.COMMAND:
                 path = file_name(arguments)
                 yield from _parts(path, read_script(path), (*running, file))

@@ -78,8 +78,8 @@ output is not a terminal, it gets only results."""
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the shell or a subcommand; return the exit code."""
     if sys.version_info < OLDEST_PYTHON:
-        needed, found = (".".join(map(str, v)) for v in (OLDEST_PYTHON, sys.version_info[:3]))
-        print(f"ksql-spark needs Python {needed} or newer; this is Python {found}.", file=sys.stderr)
+        needed, running = (".".join(map(str, v)) for v in (OLDEST_PYTHON, sys.version_info[:3]))
+        print(f"ksql-spark needs Python {needed} or newer; this is Python {running}.", file=sys.stderr)
         return 1
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:

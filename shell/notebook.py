@@ -142,13 +142,13 @@ class KsqlMagics(Magics):
 
     def complete(self, text: str) -> Iterator[str]:
         """Yield what may stand at the end of ``text`` in place of its last word."""
-        found = _CELL.fullmatch(text) or _LINE.fullmatch(text)
-        if found is None:
+        cell = _CELL.fullmatch(text) or _LINE.fullmatch(text)
+        if cell is None:
             return
-        if (option := _OPTION.fullmatch(found["statement"])) is not None:
+        if (option := _OPTION.fullmatch(cell["statement"])) is not None:
             yield from (one for one in _OPTIONS if one.startswith(option["option"]))
         elif self._metadata is not None:
-            for candidate in complete(found["statement"], self._metadata.current):
+            for candidate in complete(cell["statement"], self._metadata.current):
                 yield candidate.text
 
 
@@ -280,10 +280,10 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     def completions(context: CompletionContext) -> SimpleMatcherResult:
         lines = context.full_text.split("\n")
         line = lines[context.cursor_line][: context.cursor_position]
-        found = list(magics.complete("\n".join([*lines[: context.cursor_line], line])))
+        candidates = list(magics.complete("\n".join([*lines[: context.cursor_line], line])))
         return {
-            "completions": [SimpleCompletion(text, type="ksql") for text in found],
-            "suppress": bool(found),
+            "completions": [SimpleCompletion(text, type="ksql") for text in candidates],
+            "suppress": bool(candidates),
         }
 
     assert shell.Completer is not None, "an InteractiveShell has one"

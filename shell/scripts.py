@@ -47,11 +47,11 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
         Leave: the script says ``exit``.
         KeyboardInterrupt: Ctrl-C, unless it ends only a query in this session.
     """
-    found = inputs(lines)
+    script_inputs = inputs(lines)
     console = context.session.console
     count = len(list(inputs(io.StringIO(lines.getvalue())))) if isinstance(lines, io.StringIO) else 0
     before = console.step
-    for number, (text, line) in enumerate(found, start=1):
+    for number, (text, line) in enumerate(script_inputs, start=1):
         console.spool_input(text.strip())
         try:
             console.step = f"statement {number} of {count}" if count > 1 else before
@@ -60,9 +60,9 @@ def run_script(lines: Iterable[str], name: str, context: Context) -> None:
             from ksql_spark import grammar
 
             # do not wait for whoever is still writing into a pipe
-            rest = found if isinstance(lines, io.StringIO) else ()
-            left = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
-            raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=left)) from None
+            rest = script_inputs if isinstance(lines, io.StringIO) else ()
+            skipped_count = (failure.skipped or 0) + sum(len(grammar.split(text)) for text, _ in rest)
+            raise ScriptFailure(name, replace(failure.moved(line - 1), skipped=skipped_count)) from None
         finally:
             console.step = before
     context.session.report_inserted()
@@ -129,8 +129,8 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         if is_one_of_many and console.form.is_for_people:
             console.note()
             console.note(console.cyan(safe(entities.one_line(statements.shown(part))) + ";"))
-    found = _command(part.text)
-    if found is None:
+    command_line = _command(part.text)
+    if command_line is None:
         problem = commands.problem(part.text)
         if problem is not None:
             raise Failure(CommandProblem(problem), part.line, part.column)
@@ -138,7 +138,7 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         if target is not None:
             session.count_inserted(target)
         return
-    command, arguments = found
+    command, arguments = command_line
     try:
         command.run(context, arguments)
     except ScriptFailure:
@@ -168,10 +168,10 @@ def is_whole(text: str) -> bool:
 
     So is a misspelled command: what is typed after it would not be part of it.
     """
-    found = _command(text)
-    if found is None:
+    command_line = _command(text)
+    if command_line is None:
         return statements.is_complete(text) or commands.problem(text) is not None
-    command, arguments = found
+    command, arguments = command_line
     return len(arguments) >= command.least_arguments or text.rstrip().endswith(";")
 
 

@@ -233,8 +233,8 @@ class Session:
         for entity in answer:
             if query_id := (entity.get("commandStatus") or {}).get("queryId"):
                 self.on_start(str(query_id))
-            if self.console.form.is_for_people and (said := _started(entity)) is not None:
-                self.console.note(said)
+            if self.console.form.is_for_people and (note := _started(entity)) is not None:
+                self.console.note(note)
         if self.console.timing and self.last_took_s >= SLOW_S and self.console.form.is_for_people:
             self.console.note(f"({duration(self.last_took_s)})")
 
@@ -274,28 +274,28 @@ class Session:
         from ksql_spark.shell import copying
 
         self._ready()
-        asked = copying.parsed(text)
-        if asked.target is not None:
-            (described,) = self.client.run(f"DESCRIBE {asked.target};", self.settings)
+        copy = copying.parsed(text)
+        if copy.target is not None:
+            (described,) = self.client.run(f"DESCRIBE {copy.target};", self.settings)
             fields = {one["name"]: one["schema"] for one in described["sourceDescription"]["fields"]}
-            with self.console.busy(f"reading {asked.file.name}"):
+            with self.console.busy(f"reading {copy.file.name}"):
                 try:
-                    count = self.client.insert(asked.target, copying.rows_of(asked.file, fields))
+                    count = self.client.insert(copy.target, copying.rows_of(copy.file, fields))
                 except ServerError as error:
-                    raise copying.refused(error, asked.file) from None
-            self.console.note(f"{count} row{'' if count == 1 else 's'} inserted into {asked.target}")
+                    raise copying.refused(error, copy.file) from None
+            self.console.note(f"{count} row{'' if count == 1 else 's'} inserted into {copy.target}")
             return
-        assert asked.query is not None, "the other form"
-        form, where = asked.form, self.console.form
-        if asked.query.is_push:
+        assert copy.query is not None, "the other form"
+        form, where = copy.form, self.console.form
+        if copy.query.is_push:
             raise ClientError("COPY takes a pull query: a push query has no end.")
         before, self._file = self._file, None
         try:
-            self.send_results(asked.file)
+            self.send_results(copy.file)
             self.console.form = form
-            self.query(asked.query)
+            self.query(copy.query)
         except OSError as error:
-            raise ClientError(f"Cannot write {asked.file}: {error.strerror}.") from None
+            raise ClientError(f"Cannot write {copy.file}: {error.strerror}.") from None
         finally:
             self.console.form = where
             self.send_results(None)
@@ -362,15 +362,15 @@ class Session:
         if self.console.form.is_for_people:
             if view.final_message:
                 self.console.note(view.final_message)
-            told = f" ({view.counted}, {duration(self.last_took_s)})" if self.console.timing else ""
-            self.console.note(farewell + told)
+            details = f" ({view.counted}, {duration(self.last_took_s)})" if self.console.timing else ""
+            self.console.note(farewell + details)
 
     def set(self, name: str, value: str) -> None:
         """SET: add an override for further requests, if the server accepts the property."""
         name, value = (statements.substitute(part, self.variables) for part in (name, value))
         self._ready()
         # the server validates property and value, and may return a warning
-        others = {known: given for known, given in self.properties.items() if known != name}
+        others = {other: override for other, override in self.properties.items() if other != name}
         statement = f"SET {statements.quoted_text(name)} = {statements.quoted_text(value)};"
         for entity in self.client.run(statement, Settings(others)):
             self._warn(str(entity.get("message", "")))
@@ -573,11 +573,11 @@ def duration(seconds: float) -> str:
 
 def _limited(frames: list[dict[str, Any]], rows_left: int) -> list[dict[str, Any]]:
     """``frames`` up to the row that reaches the limit."""
-    kept = []
+    shown = []
     for frame in frames:
         if "row" in frame or "line" in frame:
             if rows_left <= 0:
                 break
             rows_left -= 1
-        kept.append(frame)
-    return kept
+        shown.append(frame)
+    return shown

@@ -149,8 +149,8 @@ def check(part: grammar.StatementText) -> None:
         Kind.DEFINE: define_parts,
         Kind.UNDEFINE: undefine_name,
     }
-    if (found := parse.get(kind_of(part))) is not None:
-        found(part)
+    if (parser := parse.get(kind_of(part))) is not None:
+        parser(part)
 
 
 def shown(part: grammar.StatementText) -> str:

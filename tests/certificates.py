@@ -17,7 +17,7 @@ def make(folder: Path, name: str, signer: Signer | None = None) -> Signer:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(signer[0].subject if signer else subject)
@@ -29,10 +29,10 @@ def make(folder: Path, name: str, signer: Signer | None = None) -> Signer:
         .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
         .sign(signer[1] if signer else key, hashes.SHA256())
     )
-    (folder / f"{name}.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / f"{name}.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     (folder / f"{name}.key").write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
     )
-    return made, key
+    return certificate, key

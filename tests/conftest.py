@@ -7,9 +7,11 @@ import gc
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
@@ -21,6 +23,23 @@ from tests.spark_cluster import SparkCluster
 # a busy machine is no failure
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
+
+
+#: the only module whose tests may run in different workers: each has its own engine and shares nothing
+SPLIT_MODULE = "tests/cases/test_cases.py"
+
+
+class Scheduling(LoadScopeScheduling):
+    """Gives each worker whole modules, since the tests of a module share fixtures, and single cases."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return nodeid if module == SPLIT_MODULE else module
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Distribute tests over the workers of ``-n``."""
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -45,15 +64,15 @@ def kafka_admin(broker: EmbeddedBroker) -> KafkaAdmin:
 @pytest.fixture
 def topic_names(broker: EmbeddedBroker, kafka_admin: KafkaAdmin) -> Iterator[Callable[[str], str]]:
     """A maker of topic names that no other test has; the topics are deleted after the test."""
-    made: list[str] = []
+    names: list[str] = []
 
     def make(name: str = "topic") -> str:
-        made.append(f"{name}_{uuid.uuid4().hex[:8]}")
-        return made[-1]
+        names.append(f"{name}_{uuid.uuid4().hex[:8]}")
+        return names[-1]
 
     yield make
     existing = kafka_admin.topics()
-    kafka_admin.delete_topics(name for name in made if name in existing)
+    kafka_admin.delete_topics(name for name in names if name in existing)
 
 
 @pytest.fixture(scope="session")

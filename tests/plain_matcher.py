@@ -61,12 +61,12 @@ class Rows:
         return [self.all[self.start + i].v for i, s in enumerate(self.path) if symbol in ("", s)]
 
     def last(self, symbol: str = "", n: int = 0) -> Value:
-        found = self.of(symbol)
-        return found[-1 - n] if n < len(found) else None
+        rows = self.of(symbol)
+        return rows[-1 - n] if n < len(rows) else None
 
     def first(self, symbol: str = "", n: int = 0) -> Value:
-        found = self.of(symbol)
-        return found[n] if n < len(found) else None
+        rows = self.of(symbol)
+        return rows[n] if n < len(rows) else None
 
     def prev(self, n: int = 1) -> Value:
         """PREV of the last row."""
@@ -97,8 +97,8 @@ def ways(node: Pattern, rows: Rows, conditions: Conditions) -> Iterator[Rows]:
             if not parts:
                 yield rows
                 return
-            for found in ways(parts[0], rows, conditions):
-                yield from ways(Sequence_(parts[1:]), found, conditions)
+            for way in ways(parts[0], rows, conditions):
+                yield from ways(Sequence_(parts[1:]), way, conditions)
         case Choice(parts):
             for part in parts:
                 yield from ways(part, rows, conditions)
@@ -107,9 +107,9 @@ def ways(node: Pattern, rows: Rows, conditions: Conditions) -> Iterator[Rows]:
                 yield rows
             if most != 0:
                 fewer = Repeat(part, max(0, least - 1), None if most is None else most - 1, reluctant)
-                for found in ways(part, rows, conditions):
-                    ends = found.path == rows.path and least == 0  # a repetition without rows is the last
-                    yield from [found] if ends else ways(fewer, found, conditions)
+                for way in ways(part, rows, conditions):
+                    ends = way.path == rows.path and least == 0  # a repetition without rows is the last
+                    yield from [way] if ends else ways(fewer, way, conditions)
             if least == 0 and not reluctant:
                 yield rows
 
@@ -127,9 +127,9 @@ def matches(
     """
     start = 0
     while start < len(rows):
-        found = next(ways(pattern, Rows(rows, start, (), within), conditions), None)
-        if found is None:
+        match = next(ways(pattern, Rows(rows, start, (), within), conditions), None)
+        if match is None:
             start += 1
             continue
-        yield found
-        start += max(1, resume(found.path))
+        yield match
+        start += max(1, resume(match.path))

@@ -78,12 +78,12 @@ class Postgres:
         self._call([str(self._programs[program]), "-D", str(self._folder / "data"), *arguments], **self._as)
 
     def _call(self, command: list[str], **more: Any) -> str:
-        with tempfile.TemporaryFile("w+") as said:  # pg_ctl's server keeps a pipe open
+        with tempfile.TemporaryFile("w+") as output:  # pg_ctl's server keeps a pipe open
             done = subprocess.run(
-                command, cwd="/", stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, **more
+                command, cwd="/", stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, **more
             )
-            said.seek(0)
-            text = said.read()
+            output.seek(0)
+            text = output.read()
         assert done.returncode == 0, text
         return text.strip()
 

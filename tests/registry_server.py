@@ -64,8 +64,8 @@ class RegistryServer:
     def add(self, subject: str, text: str, kind: str = "AVRO", **more: Any) -> int:
         """Register a schema; gives its id."""
         schema = {"schema": text, "schemaType": kind, **more}
-        found = next((i for i, known in self.schemas.items() if known == schema), None)
-        schema_id = found or len(self.schemas) + 1
+        existing = next((i for i, registered in self.schemas.items() if registered == schema), None)
+        schema_id = existing or len(self.schemas) + 1
         self.schemas[schema_id] = schema
         versions = self.subjects.setdefault(subject, [])
         if schema_id not in versions:

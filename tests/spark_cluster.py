@@ -74,14 +74,14 @@ class SparkCluster:
 
     def executors(self) -> list[int]:
         """The processes that run tasks."""
-        found = []
+        pids = []
         for process in self._processes:
             with contextlib.suppress(psutil.NoSuchProcess):
                 for child in psutil.Process(process.pid).children(recursive=True):
                     with contextlib.suppress(psutil.NoSuchProcess):
                         if _EXECUTOR in child.cmdline():
-                            found.append(child.pid)
-        return found
+                            pids.append(child.pid)
+        return pids
 
     def _start(self, command: Sequence[str], until: str) -> None:
         log = self._folder / f"process{len(self._processes)}.log"

@@ -9,17 +9,17 @@ from collections.abc import Callable
 TIMEOUT_S = 300.0
 
 
-def until(condition: Callable[[], object], told: Callable[[], object] = lambda: None) -> None:
+def until(condition: Callable[[], object], report: Callable[[], object] = lambda: None) -> None:
     """Wait until a condition holds.
 
     Raises:
-        AssertionError: it never does; the text is what ``told`` returns.
+        AssertionError: it never does; the text is what ``report`` returns.
     """
     deadline = time.monotonic() + TIMEOUT_S
     began = time.monotonic()
     while not condition():
         now = time.monotonic()
-        assert now < deadline, told()
+        assert now < deadline, report()
         # looking leaves at least half of the time to what it waits for
         time.sleep(min(max(0.02, now - began), 0.5))
         began = time.monotonic()

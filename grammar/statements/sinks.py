@@ -38,9 +38,9 @@ class CreateSinkAs(NamedStatement):
 
     def source(self, kind: str) -> CreateAsSelect:
         """The statement that makes it; ``kind``: STREAM or TABLE."""
-        made = CreateAsSelect(kind=kind, this=self.this.copy(), query=self.query.copy())
-        made.meta["text"] = made.sql("ksql")
-        return made
+        statement = CreateAsSelect(kind=kind, this=self.this.copy(), query=self.query.copy())
+        statement.meta["text"] = statement.sql("ksql")
+        return statement
 
 
 class DropSink(NamedStatement):

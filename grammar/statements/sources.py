@@ -81,8 +81,8 @@ def _create(parser: KsqlParser) -> CreateSource | CreateAsSelect:
         if source:
             parser.fail("A SOURCE stream or table cannot be created AS SELECT", parser.at - 1)
         return parser.build(CreateAsSelect, start, **args, properties=properties, query=parser.query())
-    given = {"columns": columns, "checks": checks, "properties": properties}
-    return parser.build(CreateSource, start, **args, source=source, **given)
+    lists = {"columns": columns, "checks": checks, "properties": properties}
+    return parser.build(CreateSource, start, **args, source=source, **lists)
 
 
 def _alter(parser: KsqlParser) -> AlterSource | RefreshSchema:

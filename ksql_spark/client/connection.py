@@ -240,10 +240,10 @@ class Connection:
             DatabaseError: no server responds, or it is still starting.
         """
         answer, url = self._whole("/info", method="GET")
-        found: Any = protocol.parsed(answer.content, dict, url).get("KsqlServerInfo")
-        if not isinstance(found, dict):
+        information: Any = protocol.parsed(answer.content, dict, url).get("KsqlServerInfo")
+        if not isinstance(information, dict):
             raise protocol.no_server(url)
-        return found
+        return information
 
     def graph(self) -> dict[str, Any]:
         """Return the graph of what runs (GET /graph): its ``nodes``, ``edges`` and ``culprits``."""
@@ -302,8 +302,8 @@ class Connection:
     def _object(self, path: str, **arguments: Any) -> dict[str, Any]:
         """The JSON object that is the whole response."""
         answer, url = self._whole(path, **arguments)
-        found: dict[str, Any] = protocol.parsed(answer.content, dict, url)
-        return found
+        body: dict[str, Any] = protocol.parsed(answer.content, dict, url)
+        return body
 
     def _whole(self, path: str, **arguments: Any) -> tuple[httpx.Response, str]:
         """A response that has been read, and its server's address."""

@@ -104,8 +104,8 @@ class Result:
 
     def rows(self, limit: int | None = None, timeout: float | None = None) -> Iterator[Row]:
         """The rows as they arrive; leaving the loop ends the query. Raises DatabaseError."""
-        with self._opened(timeout) as found:
-            yield from map(_row_type(found.columns), islice(found, limit))
+        with self._opened(timeout) as opened:
+            yield from map(_row_type(opened.columns), islice(opened, limit))
 
     def fetchall(self, limit: int | None = None, timeout: float | None = None) -> list[Row]:
         """The rows, once they have all arrived."""
@@ -133,8 +133,8 @@ class Result:
     ) -> tuple[Columns, list[tuple[Any, ...]]]:
         tables.needed(package)  # before the query runs
         _check_ends(self.text, limit, timeout)
-        with self._opened(timeout) as found:
-            return found.columns, list(islice(found, limit))
+        with self._opened(timeout) as opened:
+            return opened.columns, list(islice(opened, limit))
 
     @contextlib.contextmanager
     def _opened(self, timeout: float | None) -> Iterator[Any]:
@@ -304,7 +304,7 @@ def connect(
         OperationalError: there is no server at the URL, or the engine did not start.
     """
     access = {"auth": auth, "token": token, "verify": verify, "cert": cert}
-    address, lease = _found(url, data_dir, engine, report, access)
+    address, lease = _locate(url, data_dir, engine, report, access)
     try:
         connection = open_connection(address, **access, properties=properties)
         if lease is None and url is not None:
@@ -316,7 +316,7 @@ def connect(
     return Database(connection, lease)
 
 
-def _found(
+def _locate(
     url: str | None,
     data_dir: str | Path | None,
     engine: Mapping[str, Any] | None,
@@ -415,15 +415,15 @@ class AsyncResult:
             await self._run()
             return tables.of_entities(self.entities)
         _check_ends(self.text, limit, timeout)
-        found: list[tuple[Any, ...]] = []
+        read_rows: list[tuple[Any, ...]] = []
         async with self._connection.opened(self.text, self._parameters) as (columns, rows):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     async for row in rows:
-                        found.append(row)
-                        if limit is not None and len(found) >= limit:
+                        read_rows.append(row)
+                        if limit is not None and len(read_rows) >= limit:
                             break
-        return columns, found
+        return columns, read_rows
 
 
 class AsyncDatabase:
@@ -491,7 +491,7 @@ async def connect_async(
 ) -> AsyncDatabase:
     """Connect to a server, or start an engine; the arguments are those of connect()."""
     access = {"auth": auth, "token": token, "verify": verify, "cert": cert}
-    address, lease = await asyncio.to_thread(_found, url, data_dir, engine, report, access)
+    address, lease = await asyncio.to_thread(_locate, url, data_dir, engine, report, access)
     return AsyncDatabase(open_async(address, **access, properties=properties), lease)
 
 

@@ -135,10 +135,10 @@ class KsqlDialect(default.DefaultDialect):
         scheme = "https" if query.pop("tls", "false").lower() in ("1", "true") else "http"
         host = url.host or "localhost"
         address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{url.port or DEFAULT_PORT}"
-        given: dict[str, Any] = {"properties": query}
+        arguments: dict[str, Any] = {"properties": query}
         if url.username:
-            given["auth"] = (url.username, str(url.password or ""))
-        return (address,), given
+            arguments["auth"] = (url.username, str(url.password or ""))
+        return (address,), arguments
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         """Run a statement."""
@@ -191,10 +191,10 @@ class KsqlDialect(default.DefaultDialect):
     @reflection.cache
     def _described(self, connection: Any, name: str, **_: Any) -> dict[str, Any]:
         """Return the answer to DESCRIBE. Raises NoSuchTableError."""
-        known = [*self._names(connection, "STREAM"), *self._names(connection, "TABLE")]
-        if (wanted := self._meant(name)) not in known:
+        names = [*self._names(connection, "STREAM"), *self._names(connection, "TABLE")]
+        if (meant := self._meant(name)) not in names:
             raise exc.NoSuchTableError(name)
-        quoted = wanted.replace("`", "``")
+        quoted = meant.replace("`", "``")
         described: dict[str, Any] = self._run(connection, f"DESCRIBE `{quoted}`;")["sourceDescription"]
         return described
 

@@ -126,9 +126,9 @@ class EmbeddedServer:
         """The child's last output before it exited."""
         for reader in self._readers:
             reader.join(timeout=2)
-        said = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
+        output = "\n".join(self._complaints).strip().removeprefix("ksql-spark server: ")
         log = f"; its log is {self.log}" if self.log is not None else ""
-        return said or f"it gave no reason (exit code {self._process.returncode}){log}."
+        return output or f"it gave no reason (exit code {self._process.returncode}){log}."
 
     def stop(self, tick: Callable[[str], None] = lambda _: None) -> None:
         """Stop it and wait until it has ended; ``tick`` is called while waiting."""

@@ -118,10 +118,10 @@ class Session:
         """The body of POST /query-stream; the arguments are those of Connection.frames()."""
         if resumable:
             properties = {**(properties or {}), _CONTINUATIONS: True}
-        body = {"sql": text} | self._given("properties", properties, variables, parameters)
+        body = {"sql": text} | self._members("properties", properties, variables, parameters)
         tokens = {_TOKEN: self._token, _CONTINUATION: after}
-        if given := {name: value for name, value in tokens.items() if value is not None}:
-            body["requestProperties"] = given
+        if set_tokens := {name: value for name, value in tokens.items() if value is not None}:
+            body["requestProperties"] = set_tokens
         return body
 
     def statements(
@@ -134,24 +134,24 @@ class Session:
         waits: bool = True,
     ) -> dict[str, Any]:
         """The body of POST /ksql, /ksql/validate and /query; the arguments are those of Connection.run()."""
-        body = {"ksql": text} | self._given("streamsProperties", properties, variables, parameters)
+        body = {"ksql": text} | self._members("streamsProperties", properties, variables, parameters)
         if waits and self._sequence is not None:
             body["commandSequenceNumber"] = self._sequence
         return body
 
-    def _given(
+    def _members(
         self,
         member: str,
         properties: Mapping[str, Any] | None,
         variables: Mapping[str, str] | None,
         parameters: Parameters,
     ) -> dict[str, Any]:
-        given: dict[str, Any] = {
+        members: dict[str, Any] = {
             member: {**self.settings.properties, **(properties or {})},
             "sessionVariables": {**self.settings.variables, **(variables or {})},
         }
-        given = {name: value for name, value in given.items() if value}
-        return given if parameters is None else given | {"parameters": _plain(parameters)}
+        members = {name: value for name, value in members.items() if value}
+        return members if parameters is None else members | {"parameters": _plain(parameters)}
 
     def ran(self, answer: httpx.Response, url: str) -> list[dict[str, Any]]:
         """The results in the response of POST /ksql, which has been read. Raises DatabaseError."""
@@ -179,8 +179,8 @@ class Columns:
 
     @functools.cached_property
     def _converters(self) -> list[tuple[int, values.Convert]]:
-        found = enumerate(values.converters(self.types))
-        return [(place, convert) for place, convert in found if convert is not None]
+        converters = enumerate(values.converters(self.types))
+        return [(place, convert) for place, convert in converters if convert is not None]
 
     def row(self, line: str) -> tuple[Any, ...]:
         """A row, from its line, with the types of values.py. Raises DatabaseError if the line is an error."""
@@ -290,10 +290,10 @@ def parsed(content: bytes, kind: type[Any], url: str) -> Any:
         UnreachableError: it is not of type ``kind``.
     """
     with reading(url):
-        found = json.loads(content)
-    if not isinstance(found, kind):
+        body = json.loads(content)
+    if not isinstance(body, kind):
         raise no_server(url)
-    return found
+    return body
 
 
 def no_server(url: str) -> UnreachableError:

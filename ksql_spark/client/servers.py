@@ -14,8 +14,8 @@ def addresses(url: str) -> list[str]:
     >>> addresses("localhost:8088/, https://b")
     ['http://localhost:8088', 'https://b']
     """
-    given = [one.strip() for one in url.split(",")]
-    return [(one if "://" in one else f"http://{one}").rstrip("/") for one in given if one]
+    parts = [one.strip() for one in url.split(",")]
+    return [(one if "://" in one else f"http://{one}").rstrip("/") for one in parts if one]
 
 
 class Servers:

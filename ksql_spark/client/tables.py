@@ -53,9 +53,9 @@ def of_entities(entities: Sequence[Mapping[str, Any]]) -> tuple[Columns, list[tu
     lists = [value for value in last.values() if isinstance(value, list) and value]
     members = [v for v in lists if all(isinstance(one, Mapping) for one in v)]
     plain = {name: value for name, value in last.items() if not isinstance(value, (list, Mapping))}
-    found: list[Mapping[str, Any]] = members[0] if members else [plain]
-    names = list(dict.fromkeys(name for one in found for name in one if not name.startswith("@")))
-    rows = [tuple(_text(one.get(name)) for name in names) for one in found] if names else []
+    objects: list[Mapping[str, Any]] = members[0] if members else [plain]
+    names = list(dict.fromkeys(name for one in objects for name in one if not name.startswith("@")))
+    rows = [tuple(_text(one.get(name)) for name in names) for one in objects] if names else []
     types = [_type_of([row[place] for row in rows]) for place in range(len(names))]
     return Columns("", tuple(names), tuple(types)), rows
 

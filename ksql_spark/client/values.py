@@ -76,10 +76,10 @@ def type_of(text: str) -> Type:
     (('a', Type(name='DECIMAL', sizes=(4, 2), parts=())),)
     """
     tokens = _TOKEN.findall(text)
-    found = _read(tokens)
+    type_ = _read(tokens)
     if tokens:
         raise ValueError(f"unknown type {text}")
-    return found
+    return type_
 
 
 def _read(tokens: list[str]) -> Type:
@@ -113,7 +113,11 @@ def converter(type_: Type) -> Convert | None:
             member = converter(type_.parts[1][1])
             convert = None if member is None else _map_of(member)
         case "STRUCT":
-            fields = {name: found for name, part in type_.parts if (found := converter(part)) is not None}
+            fields = {
+                name: convert_field
+                for name, part in type_.parts
+                if (convert_field := converter(part)) is not None
+            }
             convert = _struct_of(fields) if fields else None
     return None if convert is None else _or_none(convert)
 

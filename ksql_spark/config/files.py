@@ -26,7 +26,7 @@ def environment_properties(environ: Mapping[str, str]) -> dict[str, str]:
     """
     separators = {"_": ".", "__": "_", "___": "-"}
     return {
-        re.sub("___|__|_", lambda found: separators[found[0]], name.removeprefix("KSQL_").lower()): value
+        re.sub("___|__|_", lambda match: separators[match[0]], name.removeprefix("KSQL_").lower()): value
         for name, value in environ.items()
         if name.startswith("KSQL_") and not _NO_PROPERTIES.fullmatch(name)
     }

@@ -220,15 +220,15 @@ class Config(Mapping[str, Any]):
         if security.get("ssl.endpoint.identification.algorithm") == "":
             settings["ssl.endpoint.identification.algorithm"] = "none"
         if jaas := security.get("sasl.jaas.config"):
-            found = dict(re.findall(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas))
-            if len(found) != 2:
+            credentials = dict(re.findall(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"', jaas))
+            if len(credentials) != 2:
                 raise KsqlError(
                     "PROPERTY_INVALID",
                     name="sasl.jaas.config",
                     value=HIDDEN,
                     reason="it must have a username and a password",
                 )
-            settings |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", text) for name, text in found.items()}
+            settings |= {f"sasl.{name}": re.sub(r"\\(.)", r"\1", text) for name, text in credentials.items()}
         return settings
 
 

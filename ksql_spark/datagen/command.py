@@ -71,9 +71,9 @@ def main(argv: Sequence[str]) -> int:
         print(schema.statement.format(topic=topic, partitions=options.partitions))
         return 0
     try:
-        given = Config.load(options.properties)
-        security = given.kafka_client_settings()
-        servers = options.bootstrap_servers or given["bootstrap.servers"] or _ask_server(options.server)
+        config = Config.load(options.properties)
+        security = config.kafka_client_settings()
+        servers = options.bootstrap_servers or config["bootstrap.servers"] or _ask_server(options.server)
         _make_topic(KafkaAdmin(servers, security), topic, options, schema)
         run = Generation(RecordProducer(servers, security, linger_ms=5), topic, sys.stderr.isatty())
         rate = schema.rate if options.rate is None else options.rate
@@ -278,9 +278,9 @@ class Generation:
         print(f"{self.delivered:,} events to topic {self._topic} in {seconds:.1f} s{pace}", file=sys.stderr)
 
     def _wait_until(self, moment: float) -> None:
-        while (left := moment - time.monotonic()) > 0:
+        while (remaining_s := moment - time.monotonic()) > 0:
             self._show_progress()
-            time.sleep(min(left, _PROGRESS_EVERY_S))
+            time.sleep(min(remaining_s, _PROGRESS_EVERY_S))
 
     def _on_delivery(self, error: KsqlError | None) -> None:
         if error:

@@ -59,7 +59,7 @@ class Cluster:
         self._others: dict[str, _Other] = {}
         self._lock = threading.Lock()
         #: this server's report to others
-        self._told: Mapping[str, Any] = {}
+        self._own_report: Mapping[str, Any] = {}
         self._closing = threading.Event()
         if services.placement is not None and self.has_lags:
             every_s = int(services.config["ksql.lag.reporting.send.interval.ms"]) / 1000
@@ -67,7 +67,7 @@ class Cluster:
 
     def lags(self) -> Mapping[str, object]:
         """Return what this server reports to others, at once."""
-        return self._told
+        return self._own_report
 
     @property
     def has_heartbeats(self) -> bool:
@@ -137,8 +137,8 @@ class Cluster:
             _, host = placement.state_of(query.id, notes)
             if host in of_hosts:
                 of_hosts[host][query.id] = _stores(query)
-        said = {note.host: note.told["server"] for note in notes.values() if "server" in note.told}
-        lags = {host: _shown_lags(server["lags"]) for host, server in said.items() if "lags" in server}
+        reports = {note.host: note.content["server"] for note in notes.values() if "server" in note.content}
+        lags = {host: _shown_lags(server["lags"]) for host, server in reports.items() if "lags" in server}
         others = {
             host: HostStatus(
                 host_alive=True,
@@ -236,18 +236,18 @@ class Cluster:
         hosts = {services.server.host}
         if services.placement is not None:
             hosts |= {member.host for member in services.placement.servers().values()}
-        found = []
+        metadata = []
         for host in sorted(hosts):
             mine = [query for query in queries if owners[query.id] == host]
             read = {(t, int(p)) for query in mine for t, offsets in query.starts.items() for p in offsets}
-            found.append(
+            metadata.append(
                 StreamsMetadata(
                     host_info=_host_info(host),
                     state_store_names=tuple(sorted({q.plan.sink.name for q in mine if q.plan.sink.is_table})),
                     topic_partitions=tuple(TopicPartition(t, p) for t, p in sorted(read)),
                 )
             )
-        return found
+        return metadata
 
     def _owners(self, queries: Iterable[ManagedQuery]) -> dict[str, str | None]:
         """Query -> the server that runs it; None if no server does."""
@@ -266,7 +266,7 @@ class Cluster:
     def _watch_lags(self, every_s: float) -> None:
         while not self._closing.wait(every_s):
             try:
-                self._told = {"lags": [int(time.time() * 1000), self._lags_now()]}
+                self._own_report = {"lags": [int(time.time() * 1000), self._lags_now()]}
             except Exception:  # the next attempt may succeed, whatever is wrong
                 log.exception("could not read the lag of views")
 
@@ -285,9 +285,9 @@ class Cluster:
         return _shown_lags([int(time.time() * 1000), self._lags_now()]) if self.has_lags else {}
 
 
-def _shown_lags(told: Sequence[Any]) -> HostStoreLags:
+def _shown_lags(report: Sequence[Any]) -> HostStoreLags:
     """Lags, with the time at which they were known (epoch milliseconds), as Lags."""
-    known_ms, lags = told
+    time_ms, lags = report
     stores = {
         table: StateStoreLags(
             {
@@ -301,7 +301,7 @@ def _shown_lags(told: Sequence[Any]) -> HostStoreLags:
         )
         for table, partitions in lags.items()
     }
-    return HostStoreLags(state_store_lags=stores, update_time_ms=known_ms)
+    return HostStoreLags(state_store_lags=stores, update_time_ms=time_ms)
 
 
 def _host_info(address: str) -> HostInfo:

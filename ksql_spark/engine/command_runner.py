@@ -255,13 +255,13 @@ class CommandRunner:
                     raise KsqlError("STOPPED") from None
             failure = self._failure
             if failure is not None and failure.condition == "SERVICE_ID_TAKEN":
-                raise failure.again()
+                raise failure.without_context()
             if failure is None:
                 failing_since = None
             elif failing_since is None:
                 failing_since = time.monotonic()
             elif time.monotonic() - failing_since > REQUEST_TIMEOUT_S:
-                raise failure.again()
+                raise failure.without_context()
 
     # ---- following -----------------------------------------------------------------------------------
 
@@ -430,7 +430,7 @@ class CommandRunner:
         context = StatementContext(
             services,
             services.metastore.copy(),
-            _kept_properties(command, sequence),
+            _settable_properties(command, sequence),
             {},
             is_replay=True,
             first_sequence=sequence,
@@ -482,15 +482,15 @@ def _shown(command: Command) -> str:
     return masked(" ".join(command.statement[:60].split()))
 
 
-def _kept_properties(command: Command, sequence: int) -> dict[str, Any]:
+def _settable_properties(command: Command, sequence: int) -> dict[str, Any]:
     """The properties of a logged command, except those that clients may not set (any more)."""
-    kept = {}
+    properties = {}
     for name, value in command.properties.items():
         if config.is_valid_property(name) and config.find(name).editable:
-            kept[name] = value
+            properties[name] = value
         else:
             log.warning("command %d of the log: ignoring '%s', which only the server may set", sequence, name)
-    return kept
+    return properties
 
 
 def _stored(command: Command) -> StoredQuery | None:

@@ -193,13 +193,13 @@ class StatementExecutor:
         rest = self._run(request, statements, lambda: self._context(request), entities)
         overtaken = 0
         while rest:
-            waiting, *left = rest
+            waiting, *remaining = rest
             if isinstance(waiting.action, Logged):  # another server was faster
                 overtaken += 1
                 if overtaken > OVERTAKEN_TIMES:
                     with located(waiting.statement, entities):
                         raise KsqlError("STATEMENT_OVERTAKEN")
-                left = rest
+                remaining = rest
             else:
                 with located(waiting.statement, entities):
                     # without the lock: an action that waits must not block other requests
@@ -212,7 +212,7 @@ class StatementExecutor:
                 fresh = self._context(request)
                 return replace(fresh, properties=dict(waited.properties), variables=dict(waited.variables))
 
-            rest = self._run(request, [checked.statement for checked in left], after, entities)
+            rest = self._run(request, [checked.statement for checked in remaining], after, entities)
         return entities
 
     def _context(self, request: Request, metastore: MetaStore | None = None) -> StatementContext:
@@ -288,8 +288,8 @@ class StatementExecutor:
                     _check_length(statement, action, context)
                     _check_writable(context.services)
                 context.commands += 1
-            kept = dict(context.properties), dict(context.variables)
-            checked.append(_Checked(statement, action, *kept, context.user))
+            session = dict(context.properties), dict(context.variables)
+            checked.append(_Checked(statement, action, *session, context.user))
         return checked
 
     def _run_until_waiting(

@@ -73,25 +73,25 @@ def _upstream(node_id: str, before: Mapping[str, list[str]]) -> list[str]:
 
 def _latency_before(query_id: str, nodes: Mapping[str, GraphNode], before: Mapping[str, list[str]]) -> float:
     """The latency of the slowest of the queries whose results a query reads, seconds."""
-    found = [
+    latencies = [
         figures.latency_seconds or 0.0
         for source in before[query_id]
         for topic in before[source]
         for writer in before[topic]
         if (figures := nodes[writer].figures) is not None
     ]
-    return max(found, default=0.0)
+    return max(latencies, default=0.0)
 
 
 def _stage(node: GraphNode, latency_before_s: float, reason: str | None) -> FreshnessStage:
     figures = node.figures or QueryFigures(errors={})
     own_s = None if figures.latency_seconds is None else max(0.0, figures.latency_seconds - latency_before_s)
-    known = [seconds for seconds in (figures.lag_seconds, own_s) if seconds is not None]
+    delays = [seconds for seconds in (figures.lag_seconds, own_s) if seconds is not None]
     return FreshnessStage(
         name=node.name,
         kind="QUERY" if node.kind == "QUERY" else "CONNECTOR",
         state=node.state,
-        delay_seconds=max(known, default=None),
+        delay_seconds=max(delays, default=None),
         evidence=tuple(_evidence(node, figures, own_s, reason)),
     )
 

@@ -49,7 +49,7 @@ class Graphs:
         self._services = services
         self._history = history
         self._asking = threading.Lock()
-        self._asked_connect = -math.inf
+        self._connect_asked_at = -math.inf
         self._connectors: tuple[tuple[_Connector, ...], tuple[str, ...]] = ((), ())
 
     def now(self, rights: Rights) -> Graph:
@@ -60,13 +60,13 @@ class Graphs:
         """
         services = self._services
         at_ms, figures = self._history.latest()
-        made = _Made(rights)
+        graph = _GraphBuilder(rights)
         for source in services.metastore.sources():
             if rights.may_read(source.name):
-                made.add_source(source)
-        queries = self._seen(rights)
+                graph.add_source(source)
+        queries = self._visible_queries(rights)
         for query, row in zip(queries, running_queries(queries, services), strict=True):
-            made.add_query(
+            graph.add_query(
                 query,
                 GraphNode(
                     id=f"query:{query.id}",
@@ -79,12 +79,12 @@ class Graphs:
                     figures=figures.get(query.id),
                 ),
             )
-        warnings = self._add_connectors(made, rights)
+        warnings = self._add_connectors(graph, rights)
         return Graph(
             time_ms=at_ms,
-            nodes=tuple(made.nodes.values()),
-            edges=tuple(made.edges),
-            culprits=tuple(culprits(made.nodes, made.edges, self._grown)),
+            nodes=tuple(graph.nodes.values()),
+            edges=tuple(graph.edges),
+            culprits=tuple(culprits(graph.nodes, graph.edges, self._grown)),
             warnings=warnings,
         )
 
@@ -106,7 +106,7 @@ class Graphs:
         self, minutes: int, query_id: str | None, topic: str | None, rights: Rights
     ) -> MetricsHistory:
         """The figures of the last ``minutes``, of one query, one topic, or of all that the client may see."""
-        seen = {query.id for query in self._seen(rights)}
+        seen = {query.id for query in self._visible_queries(rights)}
         is_all = query_id is None and topic is None
         return self._history.since(
             minutes,
@@ -120,37 +120,39 @@ class Graphs:
         Raises:
             KsqlError: QUERY_UNKNOWN, also for a query that the client may not see.
         """
-        seen = {query.id.upper(): query for query in self._seen(rights)}
+        seen = {query.id.upper(): query for query in self._visible_queries(rights)}
         query = seen.get(query_id.upper())
         if query is None:
             raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, seen))
         return query_details(query, self._services.queries.figures.traffic().get(query.id))
 
-    def _seen(self, rights: Rights) -> list[ManagedQuery]:
+    def _visible_queries(self, rights: Rights) -> list[ManagedQuery]:
         return [
             query
             for query in self._services.queries.all()
-            if not query.is_transient and uses_of(query).may_be_seen(rights)
+            if not query.is_transient and uses_of(query).is_visible(rights)
         ]
 
     def _grown(self, query_id: str, lag: int | None) -> float:
         before = self._history.lag_before(query_id, BEHIND_S)
         return 0.0 if lag is None or before is None else lag - before
 
-    def _add_connectors(self, made: _Made, rights: Rights) -> tuple[str, ...]:
+    def _add_connectors(self, graph: _GraphBuilder, rights: Rights) -> tuple[str, ...]:
         """Add what Connect runs, as far as it is in use; what is wrong with it."""
         if not self._services.connect.is_in_use() or rights.role is None:
             return ()
         # others that ask meanwhile get what was found before
-        if time.monotonic() - self._asked_connect >= CONNECT_EVERY_S and self._asking.acquire(blocking=False):
+        if time.monotonic() - self._connect_asked_at >= CONNECT_EVERY_S and self._asking.acquire(
+            blocking=False
+        ):
             try:
                 self._connectors = _connectors(self._services.connect)
-                self._asked_connect = time.monotonic()
+                self._connect_asked_at = time.monotonic()
             finally:
                 self._asking.release()
-        found, warnings = self._connectors
-        for connector in found:
-            made.add_connector(*connector)
+        connectors, warnings = self._connectors
+        for connector in connectors:
+            graph.add_connector(*connector)
         return warnings
 
 
@@ -164,11 +166,11 @@ def _connectors(connect: ConnectCluster) -> tuple[tuple[_Connector, ...], tuple[
     """The connectors of a cluster, and what is wrong with it."""
     if problem := connect.problem():
         return (), (problem,)
-    made = []
+    connectors = []
     try:
         client = connect.client()
-        for name, found in client.connectors().items():
-            status, config = found.get("status", {}), found.get("info", {}).get("config", {})
+        for name, description in client.connectors().items():
+            status, config = description.get("status", {}), description.get("info", {}).get("config", {})
             states = [status.get("connector", {}), *status.get("tasks", ())]
             failed = next((s for s in states if s.get("state") == "FAILED"), None)
             node = GraphNode(
@@ -180,10 +182,10 @@ def _connectors(connect: ConnectCluster) -> tuple[tuple[_Connector, ...], tuple[
             )
             is_sink = status.get("type") == "sink"
             topics = _listed(config.get("topics", "")) if is_sink else client.topics(name)
-            made.append(_Connector(node, tuple(topics), is_sink))
+            connectors.append(_Connector(node, tuple(topics), is_sink))
     except KsqlError as error:
-        return tuple(made), (error.message,)
-    return tuple(made), ()
+        return tuple(connectors), (error.message,)
+    return tuple(connectors), ()
 
 
 def _listed(text: str) -> list[str]:
@@ -191,7 +193,7 @@ def _listed(text: str) -> list[str]:
 
 
 @dataclass
-class _Made:
+class _GraphBuilder:
     """The graph as far as it is made, for a client with these rights."""
 
     rights: Rights
@@ -260,8 +262,8 @@ def culprits(nodes: Mapping[str, GraphNode], edges: Iterable[GraphEdge], grown: 
     part = _parts(nodes, edges)
     worst: dict[str, tuple[tuple[int, float], Culprit]] = {}
     for node in nodes.values():
-        if node.kind == "QUERY" and (found := diagnose(node, grown)) is not None:
-            rank, reason = found
+        if node.kind == "QUERY" and (diagnosis := diagnose(node, grown)) is not None:
+            rank, reason = diagnosis
             here = worst.get(part[node.id])
             if here is None or rank > here[0]:
                 worst[part[node.id]] = rank, Culprit(node.name, reason)

@@ -109,11 +109,11 @@ class Health:
         It returns within ``deadline_s``.
         """
         deadline = time.monotonic() + self._deadline_s
-        asked = {name: probe.begin() for name, probe in self._parts.items()}
+        answers = {name: probe.begin() for name, probe in self._parts.items()}
         not_running = self._queries.begin()
         has_registry = self._services.registry is not None and self._services.registry.has_schemas()
         registry = self._registry.begin() if has_registry else None
-        parts = {name: _in_time(answer, deadline) is True for name, answer in asked.items()}
+        parts = {name: _in_time(answer, deadline) is True for name, answer in answers.items()}
         commands = self._services.commands
         parts["command runner"] &= parts["kafka"] and commands.newer is None
         queries = _in_time(not_running, deadline)
@@ -157,11 +157,11 @@ class Health:
         failed |= {name: s.reason or "" for name, s in reading.items() if s.state == origins.ERROR}
         return LakesHealth(is_healthy=not failed, reasons=failed)
 
-    def _registry_health(self, asked: Future[str] | None, deadline: float) -> ServiceHealth | None:
-        if asked is None:
+    def _registry_health(self, answer: Future[str] | None, deadline: float) -> ServiceHealth | None:
+        if answer is None:
             return None
-        found = _in_time(asked, deadline)
-        why = f"It did not respond within {self._deadline_s:g} s." if found is None else found or None
+        problem = _in_time(answer, deadline)
+        why = f"It did not respond within {self._deadline_s:g} s." if problem is None else problem or None
         return ServiceHealth(why is None, why)
 
     def _connect_health(self) -> ServiceHealth | None:

@@ -67,11 +67,11 @@ class Totals:
 
 def totals(figures: Iterable[Figure]) -> dict[str, Totals]:
     """Return the totals of ``figures`` by query id."""
-    found: dict[str, Totals] = {}
+    by_query: dict[str, Totals] = {}
     for measure, labels, value in figures:
         if measure.labels[:1] != metrics.QUERY:
             continue
-        of = found.setdefault(labels[0], Totals())
+        of = by_query.setdefault(labels[0], Totals())
         if isinstance(value, Times):
             if measure is metrics.LATENCY:
                 of.latency = value if of.latency is None else _added(of.latency, value)
@@ -93,7 +93,7 @@ def totals(figures: Iterable[Figure]) -> dict[str, Totals]:
             of.state_rows = int(value)
         elif measure is metrics.STATE_BYTES:
             of.state_bytes = int(value)
-    return found
+    return by_query
 
 
 def _added(one: Times, other: Times) -> Times:
@@ -126,12 +126,12 @@ class Ring(Generic[T]):
         #: the totals from which the latest sample was computed
         self._before: Mapping[str, T] = {}
 
-    def add(self, now: float, found: Mapping[str, T]) -> None:
+    def add(self, now: float, figures: Mapping[str, T]) -> None:
         """Take a sample, unless the latest is too young.
 
         Args:
             now: seconds since 1970.
-            found: by name.
+            figures: by name.
         """
         passed = now - self._times[self._next - 1] if self._times else math.inf
         # a clock that was set back starts anew; half a second, for a thread that was late the last time
@@ -141,17 +141,17 @@ class Ring(Generic[T]):
             self._times.append(now)
         else:
             self._times[self._next] = now
-        for name in [name for name in self._values if name not in found]:
+        for name in [name for name in self._values if name not in figures]:
             del self._values[name]
         width = len(self._series)
-        for name, of in found.items():
+        for name, of in figures.items():
             values = self._values.setdefault(name, array("f"))
             if missing := len(self._times) * width - len(values):
                 values.extend([math.nan] * missing)
             start = self._next * width
             values[start : start + width] = array("f", self._sample(of, self._before.get(name), passed))
         self._next = (self._next + 1) % self._size
-        self._before = dict(found)
+        self._before = dict(figures)
 
     def sample(self, name: str, until: float = math.inf) -> dict[str, float | None]:
         """The latest sample of a name, or the latest one up to a time; empty: there is none."""
@@ -161,31 +161,31 @@ class Ring(Generic[T]):
         slot = next((slot for slot in reversed(self._order()) if self._times[slot] <= until), None)
         if slot is None:
             return {}
-        found = values[slot * len(self._series) : (slot + 1) * len(self._series)]
-        return dict(zip(self._series, map(_known, found), strict=True))
+        numbers = values[slot * len(self._series) : (slot + 1) * len(self._series)]
+        return dict(zip(self._series, map(_number_or_none, numbers), strict=True))
 
     def _order(self) -> list[int]:
         """The slots, the oldest sample first."""
         count = len(self._times)
         return [*range(self._next, count), *range(self._next)] if count == self._size else list(range(count))
 
-    def since(self, start: float, wanted: Callable[[str], bool]) -> tuple[tuple[int, ...], dict[str, Any]]:
-        """The samples from ``start`` on, seconds since 1970, of the names for which ``wanted`` is true: their
+    def since(self, start: float, has: Callable[[str], bool]) -> tuple[tuple[int, ...], dict[str, Any]]:
+        """The samples from ``start`` on, seconds since 1970, of the names for which ``has`` is true: their
         times, epoch milliseconds; and by name and series, the numbers.
         """
         slots = [slot for slot in self._order() if self._times[slot] >= start]
         width = len(self._series)
         return tuple(int(self._times[slot] * 1000) for slot in slots), {
             name: {
-                one: tuple(_known(values[slot * width + column]) for slot in slots)
+                one: tuple(_number_or_none(values[slot * width + column]) for slot in slots)
                 for column, one in enumerate(self._series)
             }
             for name, values in self._values.items()
-            if wanted(name)
+            if has(name)
         }
 
 
-def _known(value: float) -> float | None:
+def _number_or_none(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 3)
 
 
@@ -226,14 +226,14 @@ def _encoded(figures: QueryFigures) -> list[Any]:
     return [*(getattr(figures, name) for name in _OF_QUERIES), figures.failures, errors]
 
 
-def decoded_figures(said: Mapping[str, Any]) -> dict[str, QueryFigures]:
+def decoded_figures(report: Mapping[str, Any]) -> dict[str, QueryFigures]:
     """The figures of another server's queries; without those that another release wrote."""
-    found = {}
-    for query, row in said.items():
+    by_query = {}
+    for query, row in report.items():
         if isinstance(row, list) and len(row) == len(_OF_QUERIES) + 2 and isinstance(row[-1], dict):
-            known = dict(zip(_OF_QUERIES, row, strict=False))
-            found[query] = QueryFigures(**known, failures=row[-2], errors=row[-1])
-    return found
+            numbers = dict(zip(_OF_QUERIES, row, strict=False))
+            by_query[query] = QueryFigures(**numbers, failures=row[-2], errors=row[-1])
+    return by_query
 
 
 def _or_nan(value: float | None) -> float:
@@ -251,7 +251,7 @@ class History:
     Args:
         figures: the figures of now.
         clock: seconds since 1970.
-        told: what other servers say of their queries now, by query id.
+        remote_figures: what other servers report of their queries now, by query id.
         spans: the topics of streams and tables.
         states: those of queries; where one has changed, the figures of before are outdated.
     """
@@ -261,11 +261,16 @@ class History:
         figures: Callable[[], Iterable[Figure]],
         clock: Callable[[], float] = time.time,
         *,
-        told: Callable[[], Mapping[str, QueryFigures]] = dict,
+        remote_figures: Callable[[], Mapping[str, QueryFigures]] = dict,
         spans: Callable[[], Mapping[str, TopicSpan]] = dict,
         states: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
-        self._figures, self._told, self._spans, self._states = figures, told, spans, states
+        self._figures, self._remote_figures, self._spans, self._states = (
+            figures,
+            remote_figures,
+            spans,
+            states,
+        )
         self._clock = clock
         #: held while the engine is asked, which may take seconds
         self._sampling = threading.Lock()
@@ -274,14 +279,14 @@ class History:
         sizes = ((EVERY_S, SAMPLES), (COARSE_EVERY_S, COARSE_SAMPLES))
         self._fine, self._coarse = (Ring(*size, _OF_QUERIES, _sample) for size in sizes)
         self._topics = [Ring(*size, _OF_TOPICS, _topic_sample) for size in sizes]
-        self._found: Mapping[str, Totals | QueryFigures] = {}
+        self._figures_then: Mapping[str, Totals | QueryFigures] = {}
         self._at = 0.0
         #: how long the latest sample took, seconds
         self._took_s = 0.0
         #: the states of queries just before it
         self._states_then: Mapping[str, object] = {}
         #: this server's report to others: its queries, with the figures that decoded_figures() reads
-        self.says: Mapping[str, list[Any]] = {}
+        self.report: Mapping[str, list[Any]] = {}
 
     def sample(self) -> None:
         """Take a sample of now, unless there is one."""
@@ -291,16 +296,16 @@ class History:
             if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
-            figures: dict[str, Totals | QueryFigures] = {**self._told(), **totals(self._figures())}
+            figures: dict[str, Totals | QueryFigures] = {**self._remote_figures(), **totals(self._figures())}
             spans = self._spans()
             with self._lock:
-                self._found, self._at, self._states_then = figures, self._clock(), states
+                self._figures_then, self._at, self._states_then = figures, self._clock(), states
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, figures)
                 for topics in self._topics:
                     topics.add(self._at, spans)
-                self.says = {
+                self.report = {
                     query: _encoded(self._of(query, of))
                     for query, of in figures.items()
                     if isinstance(of, Totals)
@@ -314,7 +319,7 @@ class History:
         if self._is_older_than(3 * EVERY_S) or self._states() != self._states_then:
             self.sample()
         with self._lock:
-            figures = {query: self._of(query, of) for query, of in self._found.items()}
+            figures = {query: self._of(query, of) for query, of in self._figures_then.items()}
             return int(self._at * 1000), figures
 
     def _is_older_than(self, seconds: float) -> bool:

@@ -143,7 +143,7 @@ class QueryService:
         self._streams: dict[str, tuple[QueryStream, str | None]] = {}
         #: plans of pull queries
         self.plans = PlanCache()
-        self._known_catalog = _Catalog(services.published, services.config)
+        self._catalog_snapshot = _Catalog(services.published, services.config)
         self._feeds = Feeds(services.admin, services.config["ksql.query.push.memory.max.bytes"])
         self._shared = SharedQueries(services.admin, services.queries)
         self._limits = PullLimits(lambda name: services.config[name])
@@ -165,10 +165,10 @@ class QueryService:
         catalog = self._catalog()
         settings = _settings(request)
         if settings is not None:
-            known = self.plans.find(catalog, settings, request.text)
-            if known is not None:
+            hit = self.plans.find(catalog, settings, request.text)
+            if hit is not None:
                 with registry.with_functions(services.catalog.published_functions), _restart_reported():
-                    plan = known.plan
+                    plan = hit.plan
                     check_source(request.rights, Role.READER, plan.source.name)
                     return self._answer(plan, request)
         context = context_of(request, services, catalog.metastore)
@@ -464,9 +464,9 @@ class QueryService:
 
     def _catalog(self) -> _Catalog:
         """Return the current catalog; it is the same object until the metastore or configuration changes."""
-        services, catalog = self._services, self._known_catalog
+        services, catalog = self._services, self._catalog_snapshot
         if catalog.metastore is not services.published or catalog.config is not services.config:
-            catalog = self._known_catalog = _Catalog(services.published, services.config)
+            catalog = self._catalog_snapshot = _Catalog(services.published, services.config)
         return catalog
 
     def _answer(self, plan: Lookup, request: Request) -> QueryStream:
@@ -484,8 +484,8 @@ class QueryService:
                 view.wait_for(ends, PULL_TIMEOUT_S)
             # a look-up needs no Spark, and goes on while Spark is restarted
             result = pull.run(plan, view, services.spark.session, services.registry)
-            request.known.note(view.topic, view.positions)
-            request.known.stopped = services.queries.stopped_writers(plan.source.name)
+            request.positions.note(view.topic, view.positions)
+            request.positions.stopped = services.queries.stopped_writers(plan.source.name)
             return result
 
     def _run_job(self, job: Job, statement: Query, context: StatementContext) -> QueryStream:

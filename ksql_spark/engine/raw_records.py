@@ -31,15 +31,15 @@ def raw_records(
     place = topic, partition
     first, end = admin.beginning_offsets(topic)[place], admin.end_offsets(topic)[place]
     begin = max(first, end - limit if offset is None else offset)
-    wanted = range(begin, min(begin + limit, end))
-    found = read_at(admin.servers, topic, {partition: wanted}, admin.settings) if wanted else ()
+    offsets = range(begin, min(begin + limit, end))
+    records = read_at(admin.servers, topic, {partition: offsets}, admin.settings) if offsets else ()
     return RawRecords(
         topic=topic,
         partition=partition,
         partitions=partitions,
         first_offset=first,
         end_offset=end,
-        records=tuple(map(raw, found)),
+        records=tuple(map(raw, records)),
     )
 
 

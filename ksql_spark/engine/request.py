@@ -10,7 +10,7 @@ from typing import Any
 
 from ksql_spark import config, deadline, grammar
 from ksql_spark.authorization import ALL_RIGHTS, Rights
-from ksql_spark.consistency import Known
+from ksql_spark.consistency import KnownPositions
 from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
 from ksql_spark.errors import KsqlError, too_deep
@@ -40,7 +40,7 @@ class Request:
     #: a token of an earlier push query, at which this one resumes
     continuation_token: str | None = None
     #: the records that the client knows of after this response
-    known: Known = field(default_factory=Known, compare=False, repr=False)
+    positions: KnownPositions = field(default_factory=KnownPositions, compare=False, repr=False)
     #: the client's rights
     rights: Rights = ALL_RIGHTS
     #: the client's name, if users log in
@@ -89,14 +89,14 @@ def context_of(
     properties = {config.canonical(k) or k: v for k, v in request.properties.items()}
     services.config.with_overrides(properties)  # only validates them
     variables = {name.upper(): value for name, value in request.variables.items()}
-    known = services.metastore if metastore is None else metastore
+    store = services.metastore if metastore is None else metastore
     may_name = request.rights.may_read if request.rights.role is None else None
     return StatementContext(
         services,
-        known.copy(may_name),
+        store.copy(may_name),
         properties,
         variables,
-        known=request.known,
+        positions=request.positions,
         rights=request.rights,
         user=request.user,
         freshness=freshness,

@@ -118,8 +118,8 @@ def schemas(reference: str) -> dict[str, dict[str, Any]]:
     inputs: list[tuple[str, Literal["serialization"], pydantic.TypeAdapter[Any]]] = [
         (cls.__name__, "serialization", _adapter(cls)) for cls in _derived(Body)
     ]
-    _, made = pydantic.TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=reference)
-    definitions: dict[str, dict[str, Any]] = made["$defs"]
+    _, collected = pydantic.TypeAdapter.json_schemas(inputs, by_alias=True, ref_template=reference)
+    definitions: dict[str, dict[str, Any]] = collected["$defs"]
     for schema in definitions.values():
         schema["description"] = schema["description"].partition("\n")[0]
         members: dict[str, dict[str, Any]] = schema.get("properties", {})

@@ -36,19 +36,19 @@ def bind(spec: SerdeSpec, registry: SchemaRegistry | None = None) -> Serde:
     Raises:
         KsqlError: FORMAT_UNKNOWN; INVALID_STATEMENT for an invalid delimiter.
     """
-    found = FORMATS.get(spec.format)
-    if found is None:
+    create = FORMATS.get(spec.format)
+    if create is None:
         near = nearest(spec.format, FORMATS)
-        known = ", ".join(sorted(FORMATS))
+        names = ", ".join(sorted(FORMATS))
         raise KsqlError(
             "FORMAT_UNKNOWN",
             name=spec.format,
-            hint=f"{f'Did you mean {near}? ' if near else ''}The formats are {known}.",
+            hint=f"{f'Did you mean {near}? ' if near else ''}The formats are {names}.",
         )
     if spec.delimiter is not None and "delimiter" not in CAPABILITIES[spec.format].properties:
         reason = f"{spec.format} does not support the following configs: [delimiter]"
         raise KsqlError("INVALID_STATEMENT", reason=reason)
-    return found(spec, registry) if spec.envelope is None else EnvelopeSerde(spec, bind, registry)
+    return create(spec, registry) if spec.envelope is None else EnvelopeSerde(spec, bind, registry)
 
 
 def json_serde(columns: Sequence[Column]) -> Serde:

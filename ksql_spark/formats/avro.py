@@ -92,12 +92,12 @@ class AvroSerde(FramedSerde):
         if not self.columns:
             return "cast(NULL as binary)"
         members = ", ".join(f"{string(c.name)}, {t}" for c, t in zip(self.columns, texts, strict=True))
-        given = {
+        configuration = {
             "id": self.schema_id,
             "schema": self.spec.schema,
             "references": [text for _, text in self.spec.references],
         }
-        name = f"{'encode_avro' if self.wrapped else 'encode_avro_bare'}:{json.dumps(given)}"
+        name = f"{'encode_avro' if self.wrapped else 'encode_avro_bare'}:{json.dumps(configuration)}"
         return f"ksql.{quote_identifier(name)}(named_struct({members}))"
 
 
@@ -163,8 +163,8 @@ class _Schema:
         return schema
 
     def _is_nullable(self, schema: Any) -> bool:
-        found = self._of(schema)
-        return isinstance(found, list) and any(self._of(b) == {"type": "null"} for b in found)
+        resolved = self._of(schema)
+        return isinstance(resolved, list) and any(self._of(b) == {"type": "null"} for b in resolved)
 
     # ---- to Avro -------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class Input:
         self.at = 0
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """The number of remaining bytes."""
         return len(self.data) - self.at
 
@@ -75,14 +75,14 @@ class Input:
 
     def integer(self) -> int:
         """Read an int."""
-        found = self.number()
-        if found not in _INT:
+        value = self.number()
+        if value not in _INT:
             raise BadRecord("A number does not fit INT.")
-        return found
+        return value
 
     def take(self, size: int) -> bytes:
         """Read the next ``size`` bytes."""
-        if not 0 <= size <= self.left:
+        if not 0 <= size <= self.remaining:
             raise _ended()
         self.at += size
         return self.data[self.at - size : self.at]
@@ -97,7 +97,7 @@ class Input:
         if count < 0:
             count = -count
             self.number()  # the block's size, for readers that skip it
-        if count > self.left:  # an item has at least one byte
+        if count > self.remaining:  # an item has at least one byte
             raise _ended()
         return count
 
@@ -135,12 +135,12 @@ class Readers:
         def whole(data: bytes) -> Any:
             source = Input(data)
             try:
-                found = read(source)
+                value = read(source)
             except RecursionError:
                 raise BadRecord("It is nested too deeply.") from None
-            if source.left:
+            if source.remaining:
                 raise BadRecord("There are bytes after its end.")
-            return found
+            return value
 
         return whole
 
@@ -240,7 +240,7 @@ class Readers:
         key_first = entry["fields"][0]["name"] == "key"
 
         def entries(source: Input) -> dict[Any, Any]:
-            found = {}
+            result = {}
             while count := source.block():
                 for _ in range(count):
                     first, second = (keys, values) if key_first else (values, keys)
@@ -248,14 +248,14 @@ class Readers:
                     key, value = pair if key_first else pair[::-1]
                     if key is None:
                         raise BadRecord("The key of a map is null.")
-                    found[key] = value
-            return found
+                    result[key] = value
+            return result
 
         return entries
 
     def _is_null(self, schema: Any) -> bool:
-        found = self.of(schema)
-        return isinstance(found, dict) and found["type"] == "null"
+        resolved = self.of(schema)
+        return isinstance(resolved, dict) and resolved["type"] == "null"
 
     def _is_union_of(self, type_: Struct, branches: Sequence[Any]) -> bool:
         names = {branch_name(self.of(b)).upper() for b in branches}
@@ -311,22 +311,22 @@ def _position(names: Sequence[str], name: str) -> int | None:
 
 def _array(item: Read) -> Read:
     def array(source: Input) -> list[Any]:
-        found = []
+        items = []
         while count := source.block():
-            found += [item(source) for _ in range(count)]
-        return found
+            items += [item(source) for _ in range(count)]
+        return items
 
     return array
 
 
 def _map(value: Read) -> Read:
     def map_(source: Input) -> dict[str, Any]:
-        found = {}
+        entries = {}
         while count := source.block():
             for _ in range(count):
                 key = _text(source)
-                found[key] = value(source)
-        return found
+                entries[key] = value(source)
+        return entries
 
     return map_
 

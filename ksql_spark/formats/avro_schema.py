@@ -112,10 +112,10 @@ def check_further(text: str, names: Sequence[str]) -> None:
     """
     schema = json.loads(text)
     fields = schema.get("fields", ()) if isinstance(schema, dict) else ()
-    known = {n.upper() for n in names}
+    present = {n.upper() for n in names}
     for field in fields:
         kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
-        if field["name"].upper() not in known and "default" not in field and "null" not in kinds:
+        if field["name"].upper() not in present and "default" not in field and "null" not in kinds:
             raise ValueError(f"{field['name']}: the schema gives it no default, and allows no NULL.")
 
 
@@ -158,8 +158,8 @@ def _resolved(schema: Any, space: str, types: dict[str, Any]) -> Any:
         name = schema["name"]
         inner, _, _ = name.rpartition(".")
         if not inner:
-            given = schema.get("namespace")
-            inner = space if given is None else given
+            own_namespace = schema.get("namespace")
+            inner = space if own_namespace is None else own_namespace
         resolved["name"] = name if "." in name or not inner else f"{inner}.{name}"
         if resolved["name"] in types:
             raise NotConvertible(f"it defines the type {resolved['name']} twice")
@@ -227,9 +227,9 @@ class _Reader:
         if name in self._open:
             raise NotConvertible(f"the record {name} is part of itself")
         self._open.append(name)
-        found = struct_of((f["name"], partial(self.type, f["type"])) for f in schema["fields"])
+        struct = struct_of((f["name"], partial(self.type, f["type"])) for f in schema["fields"])
         self._open.pop()
-        return found
+        return struct
 
     def _array(self, schema: Mapping[str, Any]) -> SqlType:
         items = schema["items"]

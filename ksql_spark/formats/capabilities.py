@@ -87,8 +87,8 @@ class Capability:
         """Whether all values of type ``written`` that are in a topic can be read as ``type_``."""
         match written, type_:
             case Decimal(), Decimal():
-                whole, wanted = written.precision - written.scale, type_.precision - type_.scale
-                is_wider = self.widens and whole <= wanted and written.scale <= type_.scale
+                whole, target_whole = written.precision - written.scale, type_.precision - type_.scale
+                is_wider = self.widens and whole <= target_whole and written.scale <= type_.scale
                 return written == type_ or is_wider
             case Array(), Array():
                 return self.reads(written.element, type_.element)

@@ -237,12 +237,12 @@ class EnvelopeSerde(Serde):
         """Calls of Envelope.java over what the format's own decoder returns."""
         if not self._is_key:
             return f"{self._call('change')}({self._inner.decode_sql(data)})"
-        found = self._key_sql(self._inner, data)
+        decoded = self._key_sql(self._inner, data)
         if not self._is_bare_too:
-            return found
+            return decoded
         bare = self._bind(self.columns, wrapped=False).decode_sql(data)
         inside = self._key_sql(self._bind(self._bare_payload()), data)
-        return f"if({_is_object_sql(data)}, coalesce({found}, {inside}), {bare})"
+        return f"if({_is_object_sql(data)}, coalesce({decoded}, {inside}), {bare})"
 
     def deleted_sql(self, row: str) -> str | None:
         """A column of the row."""
@@ -266,11 +266,11 @@ class EnvelopeSerde(Serde):
             envelope = f"{self._call('explain_change')}({self._inner.decode_sql(data)})"
             return f"coalesce({envelope}, {self._inner.explain_sql(data)})"
         missing = f"if({self._inner.decode_sql(data)} IS NULL, NULL, {string(self._missing())})"
-        found = f"coalesce({missing}, {self._inner.explain_sql(data)})"
+        explanation = f"coalesce({missing}, {self._inner.explain_sql(data)})"
         if not self._is_bare_too:
-            return found
+            return explanation
         bare = self._bind(self.columns, wrapped=False).explain_sql(data)
-        return f"if({_is_object_sql(data)}, {found}, {bare})"
+        return f"if({_is_object_sql(data)}, {explanation}, {bare})"
 
     def encode_sql(self, texts: Sequence[str]) -> str:
         """Raise NotImplementedError: the analyzer refuses to write envelopes."""

@@ -90,11 +90,11 @@ class FramedSerde(Serde):
             BadRecord: the registry does not have it.
             KsqlError: the registry does not respond.
         """
-        found = None if self.registry is None else self.registry.kept(schema_id)
-        if found is None:
+        schema = None if self.registry is None else self.registry.cached(schema_id)
+        if schema is None:
             kind = "id" if isinstance(schema_id, int) else "GUID"
             raise BadRecord(f"The schema registry has no schema with the {kind} {schema_id}.")
-        return found
+        return schema
 
     def encode(self, values: Sequence[Any]) -> bytes | None:
         """The body in its frame; a bare NULL becomes a null record."""

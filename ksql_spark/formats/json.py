@@ -167,8 +167,8 @@ class JsonSerde(Serde):
         try:
             return _read_scalar(value, type_, path)
         except BadRecord:
-            wanted = "object" if isinstance(type_, Struct) else type_
-            raise mismatch(value, wanted, path) from None
+            expected = "object" if isinstance(type_, Struct) else type_
+            raise mismatch(value, expected, path) from None
 
     def write(self, value: Any, type_: SqlType) -> str:
         """The JSON of a value of ``type_``."""
@@ -308,11 +308,11 @@ def check_depth(text: str) -> None:
         BadRecord: it has more levels than the JVM reads.
     """
     depth = deepest = 0
-    for found in _BRACKETS.finditer(text):
-        if found[0] in "[{":
+    for bracket in _BRACKETS.finditer(text):
+        if bracket[0] in "[{":
             depth += 1
             deepest = max(depth, deepest)
-        elif found[0] in "]}":
+        elif bracket[0] in "]}":
             depth -= 1
             if depth <= 0:
                 break
@@ -371,9 +371,9 @@ class _Integer(int):
     text: str
 
     def __new__(cls, text: str) -> _Integer:
-        made = super().__new__(cls, _integer(text))
-        made.text = text
-        return made
+        integer = super().__new__(cls, _integer(text))
+        integer.text = text
+        return integer
 
 
 class _Fraction(PythonDecimal):
@@ -382,9 +382,9 @@ class _Fraction(PythonDecimal):
     text: str
 
     def __new__(cls, text: str) -> _Fraction:
-        made = super().__new__(cls, _fraction(text))
-        made.text = text
-        return made
+        fraction = super().__new__(cls, _fraction(text))
+        fraction.text = text
+        return fraction
 
 
 class _Huge(NamedTuple):
@@ -475,11 +475,11 @@ def _member(record: Mapping[str, Any], folded: Mapping[str, Any], name: str) -> 
     return record[name] if name in record else folded.get(name)
 
 
-def mismatch(value: Any, wanted: Any, path: str) -> BadRecord:
+def mismatch(value: Any, expected: Any, path: str) -> BadRecord:
     """The error of a value that is not of a type."""
     shown = json.dumps(value, default=str)
     shown = shown if len(shown) <= 40 else shown[:37] + "..."
-    return BadRecord(f"Can't convert {shown} to {wanted}. Path: {path}")
+    return BadRecord(f"Can't convert {shown} to {expected}. Path: {path}")
 
 
 def _read_scalar(value: Any, type_: SqlType, path: str) -> Any:
@@ -518,8 +518,8 @@ def _whole(value: int | PythonDecimal, type_: SqlType) -> int:
     ):
         raise BadRecord(f"{value} does not fit {type_}")
     # Spark's timestamps are microseconds
-    kept = int(value) * (1000 if type_ == TIMESTAMP else 1)
-    if wrap(kept, NUMBER_OF.get(type_, type_)) != kept:
+    whole = int(value) * (1000 if type_ == TIMESTAMP else 1)
+    if wrap(whole, NUMBER_OF.get(type_, type_)) != whole:
         raise BadRecord(f"{value} does not fit {type_}")
     return int(value)
 

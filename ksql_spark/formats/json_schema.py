@@ -229,9 +229,9 @@ class _Reader:
         if reference in self._open:
             raise NotConvertible(f"{reference} is part of itself")
         self._open.append(reference)
-        found = self.type(schema, document)
+        type_ = self.type(schema, document)
         self._open.pop()
-        return found
+        return type_
 
     def _resolved(self, reference: str, root: Any) -> tuple[Any, Any]:
         """The schema that a ``$ref`` refers to, and its document."""

@@ -82,5 +82,5 @@ class KafkaSerde(Serde):
         if not self.columns:
             return "cast(NULL as binary)"
         if self.columns[0].type == DOUBLE:
-            return f"ksql.kafka_double_encode({texts[0]})"
+            return f"if({texts[0]} is null, NULL, ksql.kafka_double_encode({texts[0]}))"
         return f"cast({texts[0]} as binary)"

@@ -132,13 +132,13 @@ class ProtobufSerde(FramedSerde):
         if not self.columns:
             return "cast(NULL as binary)"
         own = self._own
-        given = {
+        configuration = {
             "id": self.schema_id,
             "path": list(proto_file(own).path(self.spec.full_name)),
             "schema": own.text,
             "references": list(own.references.values()),
         }
-        return _call("encode_protobuf", given, _struct(self.columns, texts))
+        return _call("encode_protobuf", configuration, _struct(self.columns, texts))
 
 
 def message_name(schema: RegisteredSchema, body: bytes) -> str:
@@ -208,8 +208,8 @@ class ProtobufNoSrSerde(Serde):
         return encoded if self.wrapped else f"if({texts[0]} IS NULL, NULL, {encoded})"
 
 
-def _call(function: str, given: object, argument: str) -> str:
-    return f"ksql.{quote_identifier(f'{function}:{json.dumps(given)}')}({argument})"
+def _call(function: str, configuration: object, argument: str) -> str:
+    return f"ksql.{quote_identifier(f'{function}:{json.dumps(configuration)}')}({argument})"
 
 
 def _struct(columns: Sequence[Column], texts: Sequence[str]) -> str:
@@ -223,18 +223,18 @@ Reader = Callable[[Any], Any]
 
 
 def _decoded(message: Message, columns: Sequence[Column], data: bytes) -> list[Any]:
-    found = _message(message, [(c.name, c.type) for c in columns], data)
-    return [found[c.name] for c in columns]
+    by_name = _message(message, [(c.name, c.type) for c in columns], data)
+    return [by_name[c.name] for c in columns]
 
 
-def _message(message: Message, wanted: Sequence[tuple[str, SqlType]], data: bytes) -> dict[str, Any]:
+def _message(message: Message, columns: Sequence[tuple[str, SqlType]], data: bytes) -> dict[str, Any]:
     """The values of a message by column names or a STRUCT's field names."""
-    values: dict[str, Any] = dict.fromkeys(name for name, _ in wanted)
+    values: dict[str, Any] = dict.fromkeys(name for name, _ in columns)
     readers: dict[int, Callable[[int, Any], None]] = {}
     alternatives = {f"{name}_{i}": fields for i, (name, fields) in enumerate(message.one_ofs)}
     fields = {f.name: f for _, group in message.one_ofs for f in group} | {f.name: f for f in message.fields}
     groups: list[tuple[str, Struct, tuple[ProtoField, ...]]] = []
-    for name, type_ in wanted:
+    for name, type_ in columns:
         group = _named(alternatives, name)
         field = _named(fields, name)
         if field is not None:
@@ -404,8 +404,8 @@ def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:
     """
     message, symbols = type_.message, type_.symbols
     if message is not None and isinstance(to, Struct):
-        wanted = [(f.name, f.type) for f in to.fields]
-        return lambda data: _message(message, wanted, data)
+        fields = [(f.name, f.type) for f in to.fields]
+        return lambda data: _message(message, fields, data)
     if symbols is not None and to == STRING:
         return lambda number: symbols.get(signed(number, 32), str(signed(number, 32)))
     if type_.name in WRAPPERS:
@@ -417,25 +417,25 @@ def _reader(type_: FieldType, to: SqlType, path: str) -> Reader:
         (DATE, SQL_DATE): _date,
         (TIME, SQL_TIME): _time,
     }
-    found = special.get((type_.name, to)) or _scalar(type_.name, to)
-    if found is None:
+    reader = special.get((type_.name, to)) or _scalar(type_.name, to)
+    if reader is None:
         raise _mismatch(path, type_.name, to)
-    return found
+    return reader
 
 
-def _mismatch(path: str, found: str, to: SqlType) -> BadRecord:
-    return BadRecord(f"{path} is of the Protobuf type {found}, which does not fit {to}.")
+def _mismatch(path: str, field_type: str, to: SqlType) -> BadRecord:
+    return BadRecord(f"{path} is of the Protobuf type {field_type}, which does not fit {to}.")
 
 
 def _wrapper(scalar: FieldType, to: SqlType, path: str) -> Reader:
     read, kind = _reader(scalar, to, path), _wire(scalar)
 
     def value(data: bytes) -> Any:
-        found = _default(scalar, to)
+        unwrapped = _default(scalar, to)
         for number, wire, part in fields_of(data):
             if number == 1 and wire == kind:
-                found = read(part)
-        return found
+                unwrapped = read(part)
+        return unwrapped
 
     return value
 
@@ -519,9 +519,9 @@ def _numbers(data: bytes) -> list[int]:
 
 def _timestamp(data: bytes) -> int:
     _, seconds, nanos, *_ = _numbers(data)
-    found = seconds * _MS_PER_S + nanos // _NANOS_PER_MS
+    epoch_ms = seconds * _MS_PER_S + nanos // _NANOS_PER_MS
     _in_time(seconds * _MS_PER_S)
-    return _in_time(found)
+    return _in_time(epoch_ms)
 
 
 def _date(data: bytes) -> int | None:
@@ -563,17 +563,17 @@ def _decimal(data: bytes, to: Decimal) -> PythonDecimal:
 
 
 def _encoded(message: Message, columns: Sequence[Column], values: Sequence[Any]) -> bytes:
-    given = {c.name: (v, c.type) for c, v in zip(columns, values, strict=True)}
-    return _message_bytes(message, given)
+    by_name = {c.name: (v, c.type) for c, v in zip(columns, values, strict=True)}
+    return _message_bytes(message, by_name)
 
 
-def _message_bytes(message: Message, given: dict[str, tuple[Any, SqlType]]) -> bytes:
+def _message_bytes(message: Message, by_name: dict[str, tuple[Any, SqlType]]) -> bytes:
     out = bytearray()
     for field in message.fields:
-        out += _field_bytes(field, *(_named(given, field.name) or (None, STRING)))
+        out += _field_bytes(field, *(_named(by_name, field.name) or (None, STRING)))
     for i, (name, fields) in enumerate(message.one_ofs):
-        group, type_ = _named(given, f"{name}_{i}") or (None, STRING)
-        chosen = given
+        group, type_ = _named(by_name, f"{name}_{i}") or (None, STRING)
+        chosen = by_name
         if isinstance(type_, Struct):
             chosen = {f.name: ((group or {}).get(f.name), f.type) for f in type_.fields}
         for field in fields:
@@ -621,8 +621,8 @@ def _sized(data: bytes) -> bytes:
 def _element(field: FieldType, value: Any, type_: SqlType) -> bytes:
     """A value without its tag; NULL, which a list cannot omit, becomes the type's default."""
     if field.message is not None and isinstance(type_, Struct):
-        given = {f.name: ((value or {}).get(f.name), f.type) for f in type_.fields}
-        return _sized(_message_bytes(field.message, given))
+        by_name = {f.name: ((value or {}).get(f.name), f.type) for f in type_.fields}
+        return _sized(_message_bytes(field.message, by_name))
     if field.name in WRAPPERS:
         inner = ProtoField("", 1, FieldType(WRAPPERS[field.name]))
         return _sized(_field_bytes(inner, value, type_))

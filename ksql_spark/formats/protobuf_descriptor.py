@@ -64,9 +64,9 @@ def proto_text(text: str) -> str:
     return "\n".join(lines)
 
 
-def _simple(found: re.Match[str]) -> str:
+def _simple(match: re.Match[str]) -> str:
     """A form that all parsers accept: a space for a comment, a decimal number."""
-    text, comment, number = found.groups()
+    text, comment, number = match.groups()
     if comment:
         return " " + "\n" * comment.count("\n")
     return str(text or int(number, 16))
@@ -76,18 +76,18 @@ class _Parts:
     """The fields of a message by their numbers."""
 
     def __init__(self, data: bytes) -> None:
-        self._found: dict[int, list[int | bytes]] = {}
+        self._by_number: dict[int, list[int | bytes]] = {}
         for number, _, value in fields_of(data):
-            self._found.setdefault(number, []).append(value)
+            self._by_number.setdefault(number, []).append(value)
 
     def all(self, number: int) -> list[bytes]:
-        return [v for v in self._found.get(number, []) if isinstance(v, bytes)]
+        return [v for v in self._by_number.get(number, []) if isinstance(v, bytes)]
 
     def text(self, number: int) -> str:
         return (self.all(number) or [b""])[-1].decode()
 
     def number(self, number: int) -> int | None:
-        value = self._found.get(number, [None])[-1]
+        value = self._by_number.get(number, [None])[-1]
         return value if isinstance(value, int) else None
 
 

@@ -94,9 +94,9 @@ class Message:
         if isinstance(field, ast.MapField):
             key, value = (self._file.type(t, self.name) for t in (field.key_type, field.value_type))
             return ProtoField(field.name, field.number, value, repeated=True, key=key)
-        given = field.cardinality
-        repeated = given is ast.FieldCardinality.REPEATED
-        presence = is_alternative or given is ast.FieldCardinality.OPTIONAL
+        cardinality = field.cardinality
+        repeated = cardinality is ast.FieldCardinality.REPEATED
+        presence = is_alternative or cardinality is ast.FieldCardinality.OPTIONAL
         presence = presence or (self._is_explicit and not repeated)
         default = next((o.value for o in field.options if o.name == "default"), None)
         type_ = self._file.type(field.type, self.name)
@@ -162,9 +162,9 @@ class ProtoFile:
                 name = f"{scope}.{message.name}" if scope else message.name
                 if name in (full_name, f"{protobuf_schema.package(self._file)}.{full_name}"):
                     return (*path, i)
-                found = inside(message.elements, name, (*path, i))
-                if found:
-                    return found
+                inner_path = inside(message.elements, name, (*path, i))
+                if inner_path:
+                    return inner_path
             return None
 
         return inside(self._file.file_elements, scope, ()) or (0,)

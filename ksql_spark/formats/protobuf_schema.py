@@ -122,23 +122,23 @@ def read(text: str, references: Mapping[str, str], full_name: str | None = None)
         NotConvertible: it is not a Protobuf schema, lacks the message, or SQL has no type for it.
     """
     others = (WELL_KNOWN, *references.values())
-    known = {d.name: d for other in others for d in definitions(parse(other))}
+    all_definitions = {d.name: d for other in others for d in definitions(parse(other))}
     file = parse(text)
-    known |= {d.name: d for d in definitions(file)}
+    all_definitions |= {d.name: d for d in definitions(file)}
     own = [d for d in definitions(file) if isinstance(d.node, ast.Message)]
     if not own:
         raise NotConvertible("it has no message")
     own_package = package(file)
     depth = len(own_package.split(".")) if own_package else 0
     outer = [d for d in own if d.name.count(".") == depth]
-    wanted = outer[0]
+    target = outer[0]
     if full_name is not None and not full_name.startswith(_DEFAULT_NAME):
         named = [d for d in own if d.name in (full_name, f"{own_package}.{full_name}")]
         if not named:
             there = ", ".join(d.name for d in outer)
             raise NotConvertible(f"it has no message called {full_name}; there are: {there}")
-        wanted = named[0]
-    return ReadSchema(_Reader(known).message(wanted), wanted.name, tuple(d.name for d in outer))
+        target = named[0]
+    return ReadSchema(_Reader(all_definitions).message(target), target.name, tuple(d.name for d in outer))
 
 
 class _Refuse(ErrorListener):  # type: ignore[misc]
@@ -292,14 +292,14 @@ class _Reader:
         self._open.append(scope)
         one_ofs = [e for e in elements if isinstance(e, ast.OneOf)]
         fields = [e for e in elements if isinstance(e, (ast.Field, ast.MapField, ast.Group))]
-        found = struct_of(
+        struct = struct_of(
             [
                 *((f"{o.name}_{i}", partial(self._one_of, o, scope)) for i, o in enumerate(one_ofs)),
                 *((f.name, partial(self._field, f, scope)) for f in fields),
             ]
         )
         self._open.pop()
-        return found
+        return struct
 
     def _one_of(self, one_of: ast.OneOf, scope: str) -> SqlType:
         fields = (e for e in one_of.elements if isinstance(e, ast.Field))
@@ -351,8 +351,8 @@ def _meta(options: list[ast.Option]) -> dict[str, str]:
     return parameters
 
 
-def _add_params(entries: list[Any], found: dict[str, str]) -> None:
+def _add_params(entries: list[Any], params: dict[str, str]) -> None:
     for entry in entries:
         if isinstance(entry, ast.MessageLiteral):
             pair = {e.name: e.value for e in entry.elements if isinstance(e, ast.MessageLiteralField)}
-            found[str(pair.get("key"))] = str(pair.get("value"))
+            params[str(pair.get("key"))] = str(pair.get("value"))

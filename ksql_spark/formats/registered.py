@@ -73,21 +73,21 @@ def struct_of(fields: Iterable[tuple[str, Callable[[], SqlType]]]) -> Struct:
     Raises:
         NotConvertible: two fields have the same name, a field has none, or there are too many.
     """
-    kept: list[Field] = []
+    readable: list[Field] = []
     count = 0
     for name, read in fields:
         if not isinstance(name, str):
             raise NotConvertible(f"{name} is not a name of a field")
-        if any(f.name == name for f in kept):
+        if any(f.name == name for f in readable):
             raise NotConvertible(f"the field {name} is there twice")
         try:
-            kept.append(Field(name, read()))
+            readable.append(Field(name, read()))
         except FieldLeftOut:
             continue
-        count += 1 + _fields_in(kept[-1].type)
+        count += 1 + _fields_in(readable[-1].type)
         if count > _MAX_FIELDS:
             raise NotConvertible(f"it has more than {_MAX_FIELDS:,} fields")
-    return Struct(tuple(kept))
+    return Struct(tuple(readable))
 
 
 def _fields_in(type_: SqlType) -> int:
@@ -113,8 +113,8 @@ def map_of(key: SqlType, value: SqlType) -> Map:
 def named(type_: SqlType, name: str | None, parameters: Mapping[str, object] | None = None) -> SqlType:
     """``type_``, or the type that a schema's ``name`` determines: a date, a time, a decimal."""
     if name == CONNECT + "Decimal" and type_ == BYTES:
-        given = parameters or {}
-        return decimal(given.get("connect.decimal.precision"), given.get("scale"))
+        values = parameters or {}
+        return decimal(values.get("connect.decimal.precision"), values.get("scale"))
     return _LOGICAL.get((name or "", type_), type_)
 
 

@@ -121,7 +121,7 @@ def schema_of(
     numbers = sorted(i for i in bodies if isinstance(i, int))
     guids: list[int | UUID] = [i for i in bodies if not isinstance(i, int)]
     for schema_id in (guids + numbers)[::-1]:
-        schema = registry.kept(schema_id)
+        schema = registry.cached(schema_id)
         if schema is not None:
             try:
                 name = message_name(schema, bodies[schema_id]) if format_ == ProtobufSerde.name else None
@@ -135,16 +135,16 @@ def schema_of(
 
 
 def _of_json(samples: Sequence[bytes]) -> Proposal | None:
-    found = _Shape()
+    shape = _Shape()
     count = 0
     for data in samples:
         try:
             value = json.loads(data)
-            found.add(value)
+            shape.add(value)
         except (ValueError, RecursionError):
             continue
         count += 1
-    type_ = found.type(is_whole=True)
+    type_ = shape.type(is_whole=True)
     if type_ is None:
         return None
     return Proposal(type_.fields if isinstance(type_, Struct) else (Field("", type_),), count)

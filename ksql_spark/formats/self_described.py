@@ -51,7 +51,7 @@ class SelfDescribed:
         if self._is_away:
             return None
         try:
-            return self._registry.kept(schema_id)
+            return self._registry.cached(schema_id)
         except KsqlError:
             self._is_away = True
             return None

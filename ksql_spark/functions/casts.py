@@ -269,14 +269,16 @@ def can_cast(source: SqlType, target: SqlType) -> bool:
             return source not in (INTERVAL, CALENDAR_INTERVAL) and not isinstance(source, Function)
         case Struct(fields), Struct():
             pairs = ((f.type, target.field(f.name)) for f in fields)
-            return all(wanted is None or can_cast(given, wanted.type) for given, wanted in pairs)
+            return all(
+                to_field is None or can_cast(from_type, to_field.type) for from_type, to_field in pairs
+            )
     return _between(source, target) is not None
 
 
 def cast_can_fail(source: SqlType, target: SqlType) -> bool:
     """Whether a value of ``source`` may fail to convert to ``target``; failures of parts are ignored."""
-    found = None if source == target else _between(source, target)
-    return found is not None and found.can_fail(source, target)
+    conversion = None if source == target else _between(source, target)
+    return conversion is not None and conversion.can_fail(source, target)
 
 
 def cast_grows(source: SqlType, target: SqlType) -> bool:
@@ -288,7 +290,9 @@ def cast_grows(source: SqlType, target: SqlType) -> bool:
             return cast_grows(k, k2) or cast_grows(v, v2)
         case Struct(fields), Struct():
             pairs = ((f.type, target.field(f.name)) for f in fields)
-            return any(wanted is not None and cast_grows(given, wanted.type) for given, wanted in pairs)
+            return any(
+                to_field is not None and cast_grows(from_type, to_field.type) for from_type, to_field in pairs
+            )
         case ((Array() | Map() | Struct()), _):
             return True
     return target == VARIANT and source in (BYTES, STRING)
@@ -311,10 +315,10 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
             return to_variant(text, source)
         case Array(a), Array(b):
             v = variable(text)
-            made = cast(v, a, b)
-            if made == _by_spark(v, b):
+            element = cast(v, a, b)
+            if element == _by_spark(v, b):
                 return _by_spark(text, target)
-            return f"transform({text}, {v} -> {made})"
+            return f"transform({text}, {v} -> {element})"
         case Map(k, item), Map(k2, item2):
             v = variable(text)
             key, value = cast(f"{v}.key", k, k2), cast(f"{v}.value", item, item2)
@@ -327,14 +331,14 @@ def cast(text: str, source: SqlType, target: SqlType) -> str:
     return to_text(text, source) if rule.lower is None else rule.lower(text, target)
 
 
-def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], wanted: str) -> str:
+def _cast_struct(text: str, source: Struct, fields: tuple[Any, ...], sql_type: str) -> str:
     parts = []
     for field in fields:
         have = source.field(field.name)
         value = f"{text}.{quote_identifier(field.name)}"
         inner = cast(value, have.type, field.type) if have else f"cast(NULL as {spark_type(field.type)})"
         parts.append(f"{string(field.name)}, {inner}")
-    return f"if({text} is null, cast(NULL as {wanted}), named_struct({', '.join(parts)}))"
+    return f"if({text} is null, cast(NULL as {sql_type}), named_struct({', '.join(parts)}))"
 
 
 # ---- text forms (reference §3.1) ----------------------------------------------------------------------

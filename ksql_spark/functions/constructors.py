@@ -57,13 +57,13 @@ def list_type(types: Types, literals: Literals = ()) -> SqlType | None:
     return merged
 
 
-def _literal_type(wanted: SqlType, type_: SqlType, value: Any) -> SqlType | None:
-    """``wanted``, or what it widens to, where the literal ``value`` can take that type."""
+def _literal_type(common: SqlType, type_: SqlType, value: Any) -> SqlType | None:
+    """``common``, or what it widens to, where the literal ``value`` can take that type."""
     if value is None:
         return None
-    if wanted == STRING:
+    if common == STRING:
         return STRING if isinstance(type_, (Primitive, Decimal)) else None
-    return with_text(wanted, value) if type_ == STRING and isinstance(value, str) else None
+    return with_text(common, value) if type_ == STRING and isinstance(value, str) else None
 
 
 def _array(types: Types, literals: Literals) -> Resolved | None:

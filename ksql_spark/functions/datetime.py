@@ -92,8 +92,8 @@ _TRUNCATED_TO = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "S
 
 def _date_trunc(args: Sequence[str], _: Sequence[SqlType]) -> str:
     unit, moment = args
-    known = ", ".join(f"'{name}'" for name in _TRUNCATED_TO)
-    return f"if(upper({unit}) in ({known}), date_trunc({unit}, {moment}), NULL)"
+    units = ", ".join(f"'{name}'" for name in _TRUNCATED_TO)
+    return f"if(upper({unit}) in ({units}), date_trunc({unit}, {moment}), NULL)"
 
 
 # ---- specs -----------------------------------------------------------------------------------------------

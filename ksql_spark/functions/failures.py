@@ -83,8 +83,10 @@ def cause(node: Expression) -> str:
         case Call(name, _) if nullness(node) is Nullness.ERROR:
             return "An operand is NULL or could not be computed."
         case Call(name, _) if _is_limited(node):
-            found = "" if not registry.require(name).can_fail else "has no result for its arguments, or "
-            return f"{name} {found}gives more than {_limits(node)} allows."
+            or_no_result = (
+                "" if not registry.require(name).can_fail else "has no result for its arguments, or "
+            )
+            return f"{name} {or_no_result}gives more than {_limits(node)} allows."
         case Call(name, _):
             return f"{name} has no result for its arguments."
     raise TypeError(f"{node!r} cannot fail")

@@ -43,8 +43,8 @@ def _array_contains(args: Sequence[str], types: Types) -> str:
         value = f"cast({value} as bigint)"
     elif kind not in (BIGINT, DOUBLE, STRING, BOOLEAN):
         # only NULL can be found
-        found = f"({value} is null and ksql.json_array_contains({json}, cast(NULL as string)))"
-        return f"if({json} is null, NULL, {found})"
+        contains = f"({value} is null and ksql.json_array_contains({json}, cast(NULL as string)))"
+        return f"if({json} is null, NULL, {contains})"
     null = f"ksql.json_array_contains({json}, cast(NULL as string))"
     return f"if({json} is null, NULL, if({value} is null, {null}, ksql.json_array_contains({json}, {value})))"
 

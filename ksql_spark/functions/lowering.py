@@ -54,31 +54,35 @@ def literal(node: Literal) -> str:
     return constant(node.value, node.type)
 
 
-def lower(node: Expression, given: Mapping[Expression, str] | None = None) -> str:
+def lower(node: Expression, computed: Mapping[Expression, str] | None = None) -> str:
     """The Spark SQL text of ``node``: atomic or in parentheses, deterministic.
 
     Args:
         node: a bound expression.
-        given: expressions that have already been computed -> text of their value.
+        computed: expressions that have already been computed -> text of their value.
 
     Raises:
         KsqlError: NOT_DONE_YET for a function without a lowering, FUNCTION_UNKNOWN.
     """
-    return _Lowerer(given or {}).lower(node)
+    return _Lowerer(computed or {}).lower(node)
 
 
 def lower_reporting(
-    node: Expression, report: Report, given: Mapping[Expression, str] | None = None, *, at_root: bool = True
+    node: Expression,
+    report: Report,
+    computed: Mapping[Expression, str] | None = None,
+    *,
+    at_root: bool = True,
 ) -> str:
     """The Spark SQL text of ``node``, with error reports.
 
     Args:
         node: a bound expression.
         report: returns a text that is evaluated once for each failure.
-        given: see ``lower``.
+        computed: see ``lower``.
         at_root: whether a failure of ``node`` itself is reported, not only failures that it catches.
     """
-    return _Lowerer(given or {}, report).lower(node, is_caught=at_root)
+    return _Lowerer(computed or {}, report).lower(node, is_caught=at_root)
 
 
 def lower_condition(node: Expression) -> str:
@@ -98,14 +102,14 @@ def lower_condition(node: Expression) -> str:
 class _Lowerer:
     """Lowers with given values, and with or without error reports."""
 
-    given: Mapping[Expression, str]
+    computed: Mapping[Expression, str]
     report: Report | None = None
 
     def lower(self, node: Expression, *, is_caught: bool = True) -> str:
         """The text of ``node``; ``is_caught``: its failure propagates no further, so it is reported here."""
         deadline.check()
-        if self.given and node in self.given:
-            return self.given[node]
+        if self.computed and node in self.computed:
+            return self.computed[node]
         text = self._text(node)
         if self.report is None or not is_caught or not can_fail(node):
             return text
@@ -121,7 +125,7 @@ class _Lowerer:
 
     def _silent(self, node: Expression) -> str:
         """The text of ``node`` without reports, for a second evaluation."""
-        return _Lowerer(self.given).lower(node)
+        return _Lowerer(self.computed).lower(node)
 
     def _text(self, node: Expression) -> str:
         match node:
@@ -133,8 +137,8 @@ class _Lowerer:
                 return ", ".join(map(literal, node.literals))
             case Lambda(parameters, body):
                 return LambdaText([quote_identifier(p) for p in parameters], self.lower(body))
-            case Cast(Literal(str() as text, _), Decimal() as wanted) if text.strip() == text:
-                return f"cast({string(text)} as {spark_type(wanted)})"
+            case Cast(Literal(str() as text, _), Decimal() as decimal) if text.strip() == text:
+                return f"cast({string(text)} as {spark_type(decimal)})"
             case Cast(operand, type_):
                 return self._composed(node, [operand], lambda texts: _cast(texts[0], operand.type, type_))
             case FieldRef(operand, field):
@@ -166,10 +170,10 @@ class _Lowerer:
             if compose([*texts[:i], name, *texts[i + 1 :]]).count(name) > 1:
                 bound[name] = texts[i]
                 texts[i] = name
-        made = compose(texts)
+        composed = compose(texts)
         for name, text in bound.items():
-            made = f"transform(array({text}), {name} -> {made})[0]"
-        return made
+            composed = f"transform(array({text}), {name} -> {composed})[0]"
+        return composed
 
     def _within_limits(self, node: Call, texts: Sequence[str], bare: str) -> str:
         """A TRANSFORM that is NULL if all results together are too large, detected before they are stored.
@@ -287,8 +291,8 @@ def _failing_with_an_element(node: Call, texts: Sequence[str], bare: str) -> str
         case "FILTER", False:
             return f"if(exists({collection}, {step} is null), NULL, {bare})"
         case "FILTER", True:
-            kept = f"map_values(transform_values({collection}, {step}))"
-            return f"if(exists({kept}, {v} -> {v} is null), NULL, {bare})"
+            results = f"map_values(transform_values({collection}, {step}))"
+            return f"if(exists({results}, {v} -> {v} is null), NULL, {bare})"
     return bare
 
 
@@ -304,12 +308,12 @@ def _ansi(node: Call, texts: Sequence[str]) -> str:
         return f"({_ansi(above, texts[:2])} and {_ansi(below, texts[::2])})"
     # beside NaN a comparison is FALSE, but not where the other side is NULL
     of_null = " or ".join(
-        f"{t} is null" for t, a in zip(texts, node.arguments, strict=True) if not _is_known(a)
+        f"{t} is null" for t, a in zip(texts, node.arguments, strict=True) if not _is_never_null(a)
     )
     return f"if({of_null}, NULL, {_spark(node, texts)})" if of_null else _spark(node, texts)
 
 
-def _is_known(node: Expression) -> bool:
+def _is_never_null(node: Expression) -> bool:
     return nullness(node.operand if isinstance(node, Cast) else node) is Nullness.NEVER
 
 
@@ -322,8 +326,8 @@ def _spark(node: Call, texts: Sequence[str]) -> str:
 
 
 def _cast(text: str, source: SqlType, target: SqlType) -> str:
-    made = cast(text, source, target)
-    return _limited(made) if cast_grows(source, target) else made
+    result = cast(text, source, target)
+    return _limited(result) if cast_grows(source, target) else result
 
 
 def _limited(text: str) -> str:

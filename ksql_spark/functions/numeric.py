@@ -43,8 +43,8 @@ def _same(types: Types) -> SqlType:
 
 
 def _without_scale(types: Types) -> SqlType:
-    given = to_decimal(types[0])
-    return Decimal(max(1, given.precision - given.scale), 0)
+    decimal = to_decimal(types[0])
+    return Decimal(max(1, decimal.precision - decimal.scale), 0)
 
 
 def _numbers(result: ResultRule = _same) -> tuple[Signature, ...]:
@@ -112,8 +112,8 @@ def _truncate(args: Sequence[str], types: Types) -> str:
     if len(args) == 1:
         if kind in (INTEGER, BIGINT, DOUBLE):
             return f"cast({args[0]} as bigint)"
-        wanted = spark_type(_without_scale(types))
-        return let(args[0], lambda x: f"cast(if({x} < 0, ceil({x}), floor({x})) as {wanted})")
+        sql_type = spark_type(_without_scale(types))
+        return let(args[0], lambda x: f"cast(if({x} < 0, ceil({x}), floor({x})) as {sql_type})")
     return _by_digits("truncate", args)
 
 

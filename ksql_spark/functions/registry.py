@@ -138,7 +138,7 @@ def find(name: str) -> Spec | None:
     return _SPECS.get(folded) or _USER.get()().get(folded) or _ALIASES.get(folded)
 
 
-def _known() -> dict[str, Spec]:
+def _specs_by_name() -> dict[str, Spec]:
     return {**_USER.get()(), **_SPECS}
 
 
@@ -164,13 +164,13 @@ def table_function(name: str) -> Spec | None:
 
 def all_specs() -> tuple[Spec, ...]:
     """Every spec, operators included, by name."""
-    known = _known()
-    return tuple(known[name] for name in sorted(known))
+    by_name = _specs_by_name()
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def names() -> tuple[str, ...]:
     """The names of all functions, without operators, sorted."""
-    return tuple(sorted(s.name for s in _known().values() if s.kind is not Kind.OPERATOR))
+    return tuple(sorted(s.name for s in _specs_by_name().values() if s.kind is not Kind.OPERATOR))
 
 
 def aliases() -> dict[str, Spec]:
@@ -277,7 +277,7 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
         if parameter.is_constant and padded[i] is None and not isinstance(arguments[i], Null):
             raise _refused(name, spec, arguments, f"{parameter.name} must be a literal.")
     coerced = tuple(
-        match.type_of(p.pattern, given) for p, given in zip(match.parameters, arguments, strict=True)
+        match.type_of(p.pattern, type_) for p, type_ in zip(match.parameters, arguments, strict=True)
     )
     result = best.result(coerced) if callable(best.result) else match.type_of(best.result)
     return Resolution(spec, best, coerced, result)

@@ -346,16 +346,16 @@ def number_type(text: str) -> SqlType | None:
     return Decimal(precision, scale) if precision <= 38 else DOUBLE
 
 
-def with_text(wanted: SqlType, text: str) -> SqlType | None:
-    """The type of a list of ``wanted`` plus a STRING literal; None if that does not fit (§3.4)."""
-    if wanted == BOOLEAN:
-        return None if boolean_of(text) is None else wanted
-    if is_temporal(wanted) or wanted == BYTES:
-        return wanted
-    if not is_numeric(wanted) or (wanted in (INTEGER, BIGINT) and "." in text):
+def with_text(common: SqlType, text: str) -> SqlType | None:
+    """The type of a list of ``common`` plus a STRING literal; None if that does not fit (§3.4)."""
+    if common == BOOLEAN:
+        return None if boolean_of(text) is None else common
+    if is_temporal(common) or common == BYTES:
+        return common
+    if not is_numeric(common) or (common in (INTEGER, BIGINT) and "." in text):
         return None
     number = number_type(text)
-    return None if number is None else common_type(wanted, number)
+    return None if number is None else common_type(common, number)
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:
@@ -470,8 +470,8 @@ def match_signature(candidate: Signature, arguments: Sequence[SqlType]) -> Match
     parameters = candidate.expand(len(arguments))
     if parameters is None:
         return None
-    found = Match(parameters)
-    for parameter, given in zip(parameters, arguments, strict=True):
-        if not found.admit(parameter.pattern, given):
+    match = Match(parameters)
+    for parameter, type_ in zip(parameters, arguments, strict=True):
+        if not match.admit(parameter.pattern, type_):
             return None
-    return found
+    return match

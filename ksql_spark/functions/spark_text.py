@@ -188,9 +188,9 @@ class LambdaText(str):
     def __new__(cls, parameters: Sequence[str], body: str) -> LambdaText:
         """Spark's grammar does not allow parentheses around a single parameter."""
         names = ", ".join(parameters)
-        made = super().__new__(cls, f"{names if len(parameters) == 1 else f'({names})'} -> {body}")
-        made.parameters, made.body = tuple(parameters), body
-        return made
+        lambda_text = super().__new__(cls, f"{names if len(parameters) == 1 else f'({names})'} -> {body}")
+        lambda_text.parameters, lambda_text.body = tuple(parameters), body
+        return lambda_text
 
 
 # ---- naming a value -----------------------------------------------------------------------------------
@@ -320,5 +320,5 @@ def is_literal(text: str) -> bool:
 
 def literal_text(text: str) -> str | None:
     """The value of a Spark SQL string literal as ``string`` writes it; None for any other text."""
-    found = _LITERAL.fullmatch(text)
-    return re.sub(r"\\(.)", r"\1", found.group(1), flags=re.DOTALL) if found else None
+    match = _LITERAL.fullmatch(text)
+    return re.sub(r"\\(.)", r"\1", match.group(1), flags=re.DOTALL) if match else None

@@ -368,10 +368,10 @@ def decimal_type(value: PythonDecimal) -> Decimal:
 def _common(items: Sequence[Expression]) -> SqlType:
     merged: SqlType = NULL
     for item in items:
-        found = common_type(merged, item.type)
-        if found is None:
+        wider = common_type(merged, item.type)
+        if wider is None:
             raise TypeError(f"mixed types in {items}")
-        merged = found
+        merged = wider
     return merged
 
 

@@ -20,11 +20,11 @@ def _cube(args: Sequence[str], types: Types) -> str:
     def subsets(a: str) -> str:
         size = f"array_size({a})"
         # the first element is the highest bit
-        kept = f"transform({a}, ({x}, {i}) -> if(getbit({mask}, {size} - 1 - {i}) = 1, {x}, NULL))"
+        grouped = f"transform({a}, ({x}, {i}) -> if(getbit({mask}, {size} - 1 - {i}) = 1, {x}, NULL))"
         masks = f"sequence(0, cast(shiftleft(1, {size}) - 1 as int))"
         count = f"shiftleft(cast({size} as bigint), {size})"
         fits = f"{size} <= {_MAX_ELEMENTS} and ksql.elements_fit({count})"
-        all_, type_ = f"transform({masks}, {mask} -> {kept})", Array(types[0])
+        all_, type_ = f"transform({masks}, {mask} -> {grouped})", Array(types[0])
         different = with_maps(f"array_distinct({without_maps(all_, type_)})", type_)
         return f"if({fits}, {different}, NULL)"
 

@@ -34,8 +34,8 @@ def _parameter(args: Sequence[str], _: Types) -> str:
     p = variable(url, name)
     # as in ksqlDB, the query is decoded before it is split
     pairs = f"split({_decoded(_part(url, 'QUERY'))}, '&')"
-    found = f"filter({pairs}, {p} -> substring_index({p}, '=', 1) = {name})[0]"
-    return f"substr({found}, length({name}) + 2)"
+    pair = f"filter({pairs}, {p} -> substring_index({p}, '=', 1) = {name})[0]"
+    return f"substr({pair}, length({name}) + 2)"
 
 
 def _extract(name: str, description: str, lowered: str, *examples: Example) -> Spec:

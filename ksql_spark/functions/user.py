@@ -45,8 +45,8 @@ class CodeSource:
 
     def as_json(self) -> dict[str, str]:
         """The argument of the worker's ``load``."""
-        found = {"folder": self.folder, "file": self.file, "module": self.module, "archive": self.archive}
-        return {name: value for name, value in found.items() if value is not None}
+        members = {"folder": self.folder, "file": self.file, "module": self.module, "archive": self.archive}
+        return {name: value for name, value in members.items() if value is not None}
 
     @property
     def shown(self) -> str:

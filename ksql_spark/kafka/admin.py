@@ -140,10 +140,10 @@ class KafkaAdmin:
     def topics(self) -> dict[str, Topic]:
         """All topics by name, internal ones too, sorted by name."""
         try:
-            found = self._client.list_topics(timeout=self._timeout_s).topics
+            metadata = self._client.list_topics(timeout=self._timeout_s).topics
         except KafkaException as error:
             raise self._failure(error, "list topics") from None
-        return {name: _topic(name, found[name]) for name in sorted(found)}
+        return {name: _topic(name, metadata[name]) for name in sorted(metadata)}
 
     def topic(self, name: str) -> Topic | None:
         """The topic called exactly ``name``, or None.
@@ -152,8 +152,8 @@ class KafkaAdmin:
         """
         if pattern_of(name) is not None:
             there = self.topics()
-            found = [there[each].replicas for each in matching(name, there)]
-            return Topic(name, max(found, key=len, default=(-1,)))
+            replicas = [there[each].replicas for each in matching(name, there)]
+            return Topic(name, max(replicas, key=len, default=(-1,)))
         future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
         try:
             return _topic(name, self._wait(future, f"describe topic '{name}'", name))
@@ -169,10 +169,10 @@ class KafkaAdmin:
             KsqlError: TOPIC_UNKNOWN.
         """
         future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
-        found = self._wait(future, f"describe topic '{name}'", name).topic_id
-        return str(found) if found is not None else None
+        id_ = self._wait(future, f"describe topic '{name}'", name).topic_id
+        return str(id_) if id_ is not None else None
 
-    def made_again(self, name: str) -> Callable[[], bool]:
+    def recreation_check(self, name: str) -> Callable[[], bool]:
         """A function that returns whether a topic has been deleted and recreated since this call.
 
         Both raise KsqlErrors: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
@@ -182,12 +182,12 @@ class KafkaAdmin:
 
     def identities(self, names: Iterable[str]) -> dict[str, TopicIdentity]:
         """The identities of existing topics, by name."""
-        wanted = self.expanded(names)
-        if not wanted:
+        topics = self.expanded(names)
+        if not topics:
             return {}
-        found = self._client.describe_topics(TopicCollection(wanted), request_timeout=self._timeout_s)
+        futures = self._client.describe_topics(TopicCollection(topics), request_timeout=self._timeout_s)
         identities = {}
-        for name, future in found.items():
+        for name, future in futures.items():
             try:
                 topic = self._wait(future, f"describe topic '{name}'", name)
                 identities[name] = TopicIdentity(str(topic.topic_id), len(topic.partitions))
@@ -198,9 +198,9 @@ class KafkaAdmin:
 
     def expanded(self, names: Iterable[str]) -> list[str]:
         """``names``, each once, with the topics that are found now in place of a pattern."""
-        wanted = list(names)
-        there = self.topics() if any(pattern_of(name) is not None for name in wanted) else {}
-        return expanded(wanted, there)
+        requested = list(names)
+        there = self.topics() if any(pattern_of(name) is not None for name in requested) else {}
+        return expanded(requested, there)
 
     def require_topic(self, name: str) -> Topic:
         """The topic called exactly ``name``; retries for up to a second, because it may have just been
@@ -230,14 +230,14 @@ class KafkaAdmin:
         Raises:
             KsqlError: TOPIC_EXISTS.
         """
-        given = {k: str(v) for k, v in (config or {}).items()}
+        texts = {k: str(v) for k, v in (config or {}).items()}
         try:
-            self._create(NewTopic(name, partitions, replicas, config={**ANY_TIME, **given}))
+            self._create(NewTopic(name, partitions, replicas, config={**ANY_TIME, **texts}))
         except KafkaException as error:
             if error.args[0].code() != KafkaError.INVALID_CONFIG:
                 raise self._failure(error, f"create topic '{name}'", name) from None
             try:
-                self._create(NewTopic(name, partitions, replicas, config=given))  # Kafka before 3.6
+                self._create(NewTopic(name, partitions, replicas, config=texts))  # Kafka before 3.6
             except KafkaException as refused:
                 raise self._failure(refused, f"create topic '{name}'", name) from None
         self._until(lambda: self._is_led(name, partitions), f"create topic '{name}'")
@@ -251,17 +251,17 @@ class KafkaAdmin:
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete the topics and return once they are gone; names that do not exist are ignored."""
-        wanted = list(names)
-        if not wanted:
+        topics = list(names)
+        if not topics:
             return
-        futures = self._client.delete_topics(wanted, request_timeout=self._timeout_s)
+        futures = self._client.delete_topics(topics, request_timeout=self._timeout_s)
         for name, future in futures.items():
             try:
                 self._wait(future, f"delete topic '{name}'", name)
             except KsqlError as error:
                 if error.condition != "TOPIC_UNKNOWN":
                     raise
-        self._until(lambda: not any(self.topic(name) for name in wanted), "delete topics")
+        self._until(lambda: not any(self.topic(name) for name in topics), "delete topics")
 
     def config(self, topic: str) -> dict[str, str]:
         """A topic's configuration with its defaults, for example ``{"retention.ms": "604800000", …}``."""
@@ -295,7 +295,7 @@ class KafkaAdmin:
     def first_time(self, topic: str) -> int | None:
         """The lowest timestamp of the first records of all partitions, epoch ms; None: there are none."""
         first = {place: OffsetSpec.for_timestamp(0) for place in self._partitions(topic)}
-        times = [found.timestamp for found in self._looked_up(first).values() if found.offset >= 0]
+        times = [result.timestamp for result in self._looked_up(first).values() if result.offset >= 0]
         return min((int(ms) for ms in times if ms >= 0), default=None)
 
     def offsets(self, topics: Iterable[str], at: Literal["earliest", "latest"] | int) -> dict[Partition, int]:
@@ -323,11 +323,11 @@ class KafkaAdmin:
 
     def consumers(self) -> dict[str, Consumers]:
         """Readers by topic name; topics without readers are absent."""
-        found = [group for group in self._groups() if group.protocol_type == "consumer"]
+        described = [group for group in self._groups() if group.protocol_type == "consumer"]
         consumers: defaultdict[str, int] = defaultdict(int)
         groups: defaultdict[str, set[str]] = defaultdict(set)
         partitions = [(name, p) for name, topic in self.topics().items() for p in range(topic.partitions)]
-        for group in found:
+        for group in described:
             for member in group.members:
                 for topic in {topic for topic, _ in _assigned(member.assignment)}:
                     consumers[topic] += 1
@@ -345,8 +345,8 @@ class KafkaAdmin:
         """The client ids of a consumer group's members, with the partitions of each."""
         return [
             (str(member.client_id), _assigned(member.assignment))
-            for found in self._groups(group)
-            for member in found.members
+            for description in self._groups(group)
+            for member in description.members
         ]
 
     # librdkafka's newer group calls, which ask a group's coordinator, end the process if that broker goes
@@ -374,9 +374,9 @@ class KafkaAdmin:
     def _committed(self, group: str, partitions: Iterable[Partition]) -> list[TopicPartition]:
         """Return a group's committed offsets; partitions without one have no offset."""
         consumer = Consumer(self._connection.config(group_id=group, enable_auto_commit=False))
-        wanted = [TopicPartition(*partition) for partition in partitions]
+        places = [TopicPartition(*partition) for partition in partitions]
         try:
-            committed: list[TopicPartition] = consumer.committed(wanted, timeout=self._timeout_s)
+            committed: list[TopicPartition] = consumer.committed(places, timeout=self._timeout_s)
         except KafkaException as error:
             raise self._failure(error, f"list offsets of consumer group '{group}'") from None
         finally:
@@ -394,7 +394,7 @@ class KafkaAdmin:
         specs: Mapping[Partition, OffsetSpec],
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[Partition, int]:
-        return {place: int(found.offset) for place, found in self._looked_up(specs, isolation).items()}
+        return {place: int(result.offset) for place, result in self._looked_up(specs, isolation).items()}
 
     def _looked_up(
         self,
@@ -427,11 +427,11 @@ class KafkaAdmin:
     def _is_led(self, name: str, partitions: int) -> bool:
         """Whether each partition of the topic has a leader."""
         try:
-            found = self._client.list_topics(name, timeout=self._timeout_s).topics[name]
+            metadata = self._client.list_topics(name, timeout=self._timeout_s).topics[name]
         except KafkaException as error:
             raise self._failure(error, f"describe topic '{name}'") from None
-        leaders = [partition.leader for partition in found.partitions.values()]
-        return not found.error and len(leaders) == partitions and all(leader >= 0 for leader in leaders)
+        leaders = [partition.leader for partition in metadata.partitions.values()]
+        return not metadata.error and len(leaders) == partitions and all(leader >= 0 for leader in leaders)
 
     def _wait(self, future: Future[Any], action: str, topic: str = "") -> Any:
         try:
@@ -460,11 +460,11 @@ def _assigned(assignment: bytes) -> list[Partition]:
         return int.from_bytes(data.read(size), "big", signed=True)
 
     number(2)  # the version: the data after the partitions differs
-    found = []
+    assigned = []
     for _ in range(number(4)):
         topic = data.read(number(2)).decode()
-        found += [(topic, number(4)) for _ in range(number(4))]
-    return found
+        assigned += [(topic, number(4)) for _ in range(number(4))]
+    return assigned
 
 
 def _is_unknown(error: BaseException) -> bool:

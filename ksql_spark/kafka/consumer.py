@@ -52,7 +52,7 @@ class TopicReader:
         read_committed: skip records of transactions that are open or aborted.
         settings: more settings, under librdkafka's names.
         prefetch_bytes: how much may be prefetched; a record may be larger.
-        is_made_again: returns whether the topic has been recreated, so that offsets refer to other records;
+        is_recreated: returns whether the topic has been recreated, so that offsets refer to other records;
             called now and then. May raise KsqlErrors.
 
     Raises:
@@ -67,10 +67,10 @@ class TopicReader:
         read_committed: bool = True,
         settings: Mapping[str, Any] | None = None,
         prefetch_bytes: int = PREFETCH_BYTES,
-        is_made_again: Callable[[], bool] = lambda: False,
+        is_recreated: Callable[[], bool] = lambda: False,
     ) -> None:
         self.topic = topic
-        self._is_made_again, self._was_made_again = is_made_again, False
+        self._is_recreated, self._was_recreated = is_recreated, False
         self._connection = Connection(servers, settings)
         self._admin = partial(KafkaAdmin, servers, settings)
         self._read_committed = read_committed
@@ -128,13 +128,13 @@ class TopicReader:
     @property
     def known_ends(self) -> dict[int, int]:
         """The ends of partitions as of the last fetches, except partitions that were never fetched."""
-        found: dict[int, int] = {}
+        ends: dict[int, int] = {}
         for partition in self._positions:
             place = TopicPartition(self.topic, partition)
             _, end = self._consumer.get_watermark_offsets(place, cached=True)
             if end >= 0:
-                found[partition] = end
-        return found
+                ends[partition] = end
+        return ends
 
     @property
     def at_end(self) -> bool:
@@ -182,8 +182,8 @@ class TopicReader:
         """
         # on another connection: on the reader's own, the response would wait for the open fetch
         admin = self._admin()
-        found = (admin.committed_ends if self._read_committed else admin.end_offsets)(self.topic)
-        ends = {partition: end for (_, partition), end in found.items()}
+        by_place = (admin.committed_ends if self._read_committed else admin.end_offsets)(self.topic)
+        ends = {partition: end for (_, partition), end in by_place.items()}
         progress = time.monotonic()
         while any(self._positions.get(p, end) < end for p, end in ends.items()):
             if batch := self.poll_batch(0.1):
@@ -209,8 +209,8 @@ class TopicReader:
             raise KafkaException(metadata.error)
         partitions = sorted(metadata.partitions)
         if isinstance(offsets, Mapping):
-            given = offsets
-            return {p: given[p] if p in given else self._watermarks(p)[0] for p in partitions}
+            starts = offsets
+            return {p: starts[p] if p in starts else self._watermarks(p)[0] for p in partitions}
         side = 0 if offsets == "earliest" else 1
         return {p: self._watermarks(p)[side] for p in partitions}
 
@@ -223,7 +223,7 @@ class TopicReader:
             self._asking.start()
         elif self._asking is not None and not self._asking.is_alive():
             self._asking = None
-            if self._was_made_again:
+            if self._was_recreated:
                 raise KsqlError("TOPIC_MADE_AGAIN", topic=self.topic)
             if new := dict.fromkeys(self._there - self._positions.keys(), 0):
                 self._consumer.incremental_assign([TopicPartition(self.topic, *pair) for pair in new.items()])
@@ -233,12 +233,14 @@ class TopicReader:
     def _ask_for_partitions(self) -> None:
         """Request the topic's partitions; the response may have to wait for another reader's open fetch."""
         try:
-            found = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[self.topic]
-            self._was_made_again = self._is_made_again()
+            metadata = self._consumer.list_topics(self.topic, timeout=_PARTITIONS_TIMEOUT_S).topics[
+                self.topic
+            ]
+            self._was_recreated = self._is_recreated()
         except (KafkaException, KsqlError):
             return  # reading reports the problem
-        if not found.error:
-            self._there = set(found.partitions)
+        if not metadata.error:
+            self._there = set(metadata.partitions)
             self.heard_at = time.monotonic()
 
     def _watermarks(self, partition: int) -> tuple[int, int]:
@@ -323,21 +325,21 @@ def read_at(
                 low, high = consumer.get_watermark_offsets(
                     TopicPartition(topic, partition), timeout=REQUEST_TIMEOUT_S
                 )
-                wanted = sorted({offset for offset in offsets[partition] if low <= offset < high})
-                yield from _read_partition(consumer, connection, topic, partition, wanted)
+                readable = sorted({offset for offset in offsets[partition] if low <= offset < high})
+                yield from _read_partition(consumer, connection, topic, partition, readable)
         except KafkaException as error:
             raise connection.failure(error, f"read topic '{topic}'", topic) from None
 
 
 def _read_partition(
-    consumer: Consumer, connection: Connection, topic: str, partition: int, wanted: list[int]
+    consumer: Consumer, connection: Connection, topic: str, partition: int, offsets: list[int]
 ) -> Iterator[Record]:
-    """The records of one partition at the offsets ``wanted``, which are sorted."""
+    """The records of one partition at the offsets ``offsets``, which are sorted."""
     next_ = -1
     progress = time.monotonic()
-    while wanted:
-        if next_ < 0 or wanted[0] - next_ >= _GAP:
-            next_ = wanted[0]
+    while offsets:
+        if next_ < 0 or offsets[0] - next_ >= _GAP:
+            next_ = offsets[0]
             consumer.assign([TopicPartition(topic, partition, next_)])
         message: Any = consumer.poll(1.0)
         if message is None:
@@ -350,10 +352,10 @@ def _read_partition(
         error = message.error()
         if error is None:
             next_ = message.offset() + 1
-            while wanted and wanted[0] < message.offset():  # compacted away
-                wanted.pop(0)
-            if wanted and wanted[0] == message.offset():
-                wanted.pop(0)
+            while offsets and offsets[0] < message.offset():  # compacted away
+                offsets.pop(0)
+            if offsets and offsets[0] == message.offset():
+                offsets.pop(0)
                 yield Record(
                     topic, partition, message.offset(), message.timestamp()[1],
                     message.key(), message.value(), tuple(message.headers() or ()),
@@ -386,7 +388,7 @@ class EndOffsets:
         self._connection = Connection(servers, settings)
         self._consumer: Consumer | None = None
         #: topic -> its partitions, and when they were fetched
-        self._known: dict[str, tuple[list[int], float]] = {}
+        self._partitions_of: dict[str, tuple[list[int], float]] = {}
 
     def of(self, topics: Iterable[str]) -> dict[tuple[str, int], int]:
         """The offset after the last record of each partition of ``topics``.
@@ -395,16 +397,16 @@ class EndOffsets:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
         """
         names = list(topics)
-        wanted = [TopicPartition(t, p, _LATEST) for t in names for p in self._partitions(t)]
+        requests = [TopicPartition(t, p, _LATEST) for t in names for p in self._partitions(t)]
         try:
-            found = self._client.offsets_for_times(wanted, timeout=REQUEST_TIMEOUT_S)
-            for place in found:
+            results = self._client.offsets_for_times(requests, timeout=REQUEST_TIMEOUT_S)
+            for place in results:
                 if place.error is not None:
                     raise KafkaException(place.error)
         except KafkaException as error:
-            self._known.clear()
+            self._partitions_of.clear()
             raise self._connection.failure(error, f"read {', '.join(names)}", names[0]) from None
-        return {(place.topic, place.partition): place.offset for place in found}
+        return {(place.topic, place.partition): place.offset for place in results}
 
     def close(self) -> None:
         """Free the connections."""
@@ -427,7 +429,7 @@ class EndOffsets:
         return self._consumer
 
     def _partitions(self, topic: str) -> list[int]:
-        cached = self._known.get(topic)
+        cached = self._partitions_of.get(topic)
         now = time.monotonic()
         if cached is not None and now - cached[1] < self.KNOWN_S:
             return cached[0]
@@ -437,5 +439,5 @@ class EndOffsets:
                 raise KafkaException(metadata.error)
         except KafkaException as error:
             raise self._connection.failure(error, f"read topic '{topic}'", topic) from None
-        self._known[topic] = (sorted(metadata.partitions), now)
-        return self._known[topic][0]
+        self._partitions_of[topic] = (sorted(metadata.partitions), now)
+        return self._partitions_of[topic][0]

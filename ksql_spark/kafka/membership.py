@@ -109,15 +109,15 @@ class Note:
     Args:
         host: the owner's address.
         server: its id.
-        told: its contents.
+        content: its content.
     """
 
     host: str
     server: str
-    told: Mapping[str, Any] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Known(NamedTuple):
+class NotesSnapshot(NamedTuple):
     """The notes of the owners of slots, and the offset after the log's last record, read after the notes."""
 
     notes: Mapping[int, Note]
@@ -181,7 +181,7 @@ class Membership:
         self._closing = threading.Event()
         self._joined = threading.Event()
         #: the requested role of this member
-        self._wanted = Mode.SERVING
+        self._target_mode = Mode.SERVING
         #: when the group first responded to the latest subscription, on the monotonic clock; 0 if it has not
         self._answered_at = 0.0
         #: set while it is a member that has no slots and gets none
@@ -189,7 +189,7 @@ class Membership:
         #: the consumer, used by the member's thread only
         self._consumer: Consumer | None = None
         #: the notes as of the last read, and when to read them again, on the monotonic clock
-        self._known = Known({}, 0)
+        self._snapshot = NotesSnapshot({}, 0)
         self._look_at = 0.0
         self._threads = [
             threading.Thread(target=target, name=f"membership-{target.__name__.strip('_')}", daemon=True)
@@ -205,17 +205,17 @@ class Membership:
 
     def drain(self, timeout_s: float) -> bool:
         """Release all slots and get no more until serve(); False if it takes longer than ``timeout_s``."""
-        self._wanted = Mode.DRAINED
+        self._target_mode = Mode.DRAINED
         return self._drained.wait(timeout_s)
 
     def serve(self) -> None:
         """Get a share of the slots again, soon."""
-        self._wanted = Mode.SERVING
+        self._target_mode = Mode.SERVING
 
     @property
     def mode(self) -> Mode:
         """The current or requested role of this member."""
-        return self._wanted
+        return self._target_mode
 
     def owns(self, slot: int) -> bool:
         """Whether Kafka has confirmed that the slot is this server's."""
@@ -230,11 +230,11 @@ class Membership:
             return self._owned | self._releasing
 
     @property
-    def known(self) -> Known:
+    def latest_notes(self) -> NotesSnapshot:
         """The notes of slot owners as of the last read, at most LOOK_EVERY_S old for a member."""
-        return self._known
+        return self._snapshot
 
-    def read_notes(self) -> Known:
+    def read_notes(self) -> NotesSnapshot:
         """The current notes of slot owners; only for Holder.note, in the member's thread.
 
         Raises:
@@ -242,12 +242,12 @@ class Membership:
         """
         assert self._consumer is not None
         places = [TopicPartition(self._topic, slot) for slot in range(self._count)]
-        found = self._consumer.committed(places, timeout=NOTES_S)
-        notes = _parsed({place.partition: place.metadata for place in found if place.metadata})
+        committed = self._consumer.committed(places, timeout=NOTES_S)
+        notes = _parsed({place.partition: place.metadata for place in committed if place.metadata})
         _, log_end = self._consumer.get_watermark_offsets(TopicPartition(self._log_topic, 0), timeout=NOTES_S)
-        self._known = Known(notes, int(log_end))
+        self._snapshot = NotesSnapshot(notes, int(log_end))
         self._look_at = time.monotonic() + LOOK_EVERY_S
-        return self._known
+        return self._snapshot
 
     def is_first(self, slot: int) -> bool:
         """Whether the slot is the first of this server's."""
@@ -263,10 +263,10 @@ class Membership:
     # ---- the consumer --------------------------------------------------------------------------------
 
     def _hold(self) -> None:
-        is_asked_again = False
+        has_asked = False
         while not self._closing.is_set():
             try:
-                self._be_member(self._wanted, asks_again=not is_asked_again)
+                self._be_member(self._target_mode, asks_again=not has_asked)
             except KafkaException as error:
                 log.error("this server is currently not a member of its group: %s", error)
                 self._lose(self._owned)
@@ -275,7 +275,7 @@ class Membership:
                     return
                 self._closing.wait(PAUSE_S)
                 continue
-            is_asked_again = True
+            has_asked = True
             if not self._holder.forget(self._group, self._server):
                 self._closing.wait(FORGOTTEN_S)
 
@@ -301,7 +301,7 @@ class Membership:
             )
             if mode is Mode.DRAINED:
                 self._drained.set()
-            while self._wanted is mode and not self._closing.is_set():
+            while self._target_mode is mode and not self._closing.is_set():
                 message = consumer.poll(POLL_S)
                 problem = message.error() if message is not None else None
                 if problem is not None and problem.fatal():
@@ -342,12 +342,12 @@ class Membership:
         stamp, called_at = self._holder.stamp(), time.monotonic()
         asked_at = called_at
         try:
-            told = {slot: self._holder.note(slot) for slot in sorted(owned | self._releasing)}
+            contents = {slot: self._holder.note(slot) for slot in sorted(owned | self._releasing)}
         except KafkaException as error:
             log.info("the group's slots are not confirmed: %s", error)
             return
         places = [
-            TopicPartition(self._topic, slot, 0, metadata=self._note(one)) for slot, one in told.items()
+            TopicPartition(self._topic, slot, 0, metadata=self._note(one)) for slot, one in contents.items()
         ]
         try:
             for place in consumer.commit(offsets=places, asynchronous=False) or ():
@@ -360,7 +360,7 @@ class Membership:
                 return
             asked_at -= HEARTBEAT_MS / 1000
         else:
-            self._holder.noted(told)
+            self._holder.noted(contents)
         with self._lock:
             self._valid_until = asked_at + VALID_S
             was_suspended, self._is_suspended = self._is_suspended, False
@@ -369,10 +369,10 @@ class Membership:
             log.warning("the group's slots are confirmed again")
             self._holder.gained(owned)
 
-    def _note(self, told: Mapping[str, Any]) -> str:
-        known = {"host": self._host, "server": self._server}
-        text = json.dumps({**known, "told": told})
-        return text if len(text.encode()) <= NOTE_BYTES else json.dumps(known)
+    def _note(self, content: Mapping[str, Any]) -> str:
+        owner = {"host": self._host, "server": self._server}
+        text = json.dumps({**owner, "told": content})
+        return text if len(text.encode()) <= NOTE_BYTES else json.dumps(owner)
 
     def _watch(self) -> None:
         """Detect that nothing was confirmed in time: Kafka may have assigned the slots to others."""
@@ -468,26 +468,27 @@ def notes(admin: KafkaAdmin, group: str, topic: str) -> dict[int, Note]:
 
 
 def _parsed(texts: Mapping[int, str]) -> dict[int, Note]:
-    found: dict[int, Note] = {}
+    notes: dict[int, Note] = {}
     for partition, text in texts.items():
         try:
             body = json.loads(text)
-            found[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})
+            notes[partition] = Note(str(body["host"]), str(body["server"]), body.get("told") or {})
         except (ValueError, TypeError, KeyError):
             continue
-    return found
+    return notes
 
 
 def members(assigned: Iterable[tuple[str, Iterable[Partition]]], topic: str) -> dict[str, Member]:
     """Server id -> the member, from the client ids and partitions of a group's members."""
-    found = {}
+    by_server = {}
     for client_id, partitions in assigned:
         parts = client_id.split(" ")
         if len(parts) > 2 and parts[0] == CLIENT_ID:
-            found[parts[2]] = Member(parts[1], sum(name == topic for name, _ in partitions))
-    return found
+            by_server[parts[2]] = Member(parts[1], sum(name == topic for name, _ in partitions))
+    return by_server
 
 
 __all__ = [
-    "SESSION_MS", "Holder", "Known", "Member", "Membership", "Mode", "Note", "member_of", "members", "notes",
+    "SESSION_MS", "Holder", "Member", "Membership", "Mode", "Note", "NotesSnapshot",
+    "member_of", "members", "notes",
 ]  # fmt: skip

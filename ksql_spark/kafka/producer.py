@@ -196,14 +196,14 @@ class RecordProducer:
         """Wait up to ``timeout_s`` seconds until all queued records are written; returns how many are not."""
         deadline = time.monotonic() + timeout_s
         while True:
-            left = max(0.0, deadline - time.monotonic())
+            remaining_s = max(0.0, deadline - time.monotonic())
             try:
-                return int(self._producer.flush(left))
+                return int(self._producer.flush(remaining_s))
             except _FATAL:
                 self._is_broken.set()
             except Exception:
                 log.exception(_FAILED_CALLBACK)
-            if not left:
+            if not remaining_s:
                 return len(self._producer)
 
     def close(self) -> None:
@@ -383,11 +383,11 @@ def appears(producer: Producer, topic: str, deadline: float) -> bool:
     """
     while time.monotonic() < deadline:
         try:
-            found = producer.list_topics(topic, REQUEST_TIMEOUT_S).topics.get(topic)
+            metadata = producer.list_topics(topic, REQUEST_TIMEOUT_S).topics.get(topic)
         except KafkaException:
             return False
         time.sleep(0.02)  # librdkafka's own thread also handles the response
-        if found is not None and found.error is None:
+        if metadata is not None and metadata.error is None:
             return True
     return False
 

@@ -62,7 +62,7 @@ class ConfluentRegistry:
         #: why it did not respond, and the time, on the monotonic clock, before which records do not ask again
         self._away: tuple[KsqlError, float] | None = None
         #: schemas by id and by GUID, which never change
-        self._known: dict[int | UUID, RegisteredSchema] = {}
+        self._by_id: dict[int | UUID, RegisteredSchema] = {}
         security = settings or {}
         own = {theirs: security[ours] for ours, theirs in _SETTINGS.items() if security.get(ours)}
         token = security.get("bearer.auth.token")
@@ -110,22 +110,22 @@ class ConfluentRegistry:
 
     def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
         """See SchemaRegistry."""
-        found = []
+        schemas = []
         numbers = self._ask(lambda: self._client.get_versions(subject)) or []
         for number in sorted(numbers, reverse=True)[:most]:
             version = self._ask(lambda n=number: self._client.get_version(subject, n))  # type: ignore[misc]
             if version is not None and version.schema is not None and version.schema_id is not None:
-                found.append((number, self._schema(version.schema_id, version.schema)))
-        return found
+                schemas.append((number, self._schema(version.schema_id, version.schema)))
+        return schemas
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        found = self._ask(lambda: self._client.get_schema(schema_id))
-        return None if found is None else self._schema(schema_id, found)
+        schema = self._ask(lambda: self._client.get_schema(schema_id))
+        return None if schema is None else self._schema(schema_id, schema)
 
-    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+    def cached(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        schema = self._known.get(schema_id)
+        schema = self._by_id.get(schema_id)
         if schema is not None:
             return schema
         if self._away is not None and time.monotonic() < self._away[1]:
@@ -136,7 +136,7 @@ class ConfluentRegistry:
             self._away = error, time.monotonic() + REST_S
             return self._copied(schema_id, error)
         if schema is not None:
-            self._known[schema_id] = schema
+            self._by_id[schema_id] = schema
         return schema
 
     def _copied(self, schema_id: int | UUID, away: KsqlError) -> RegisteredSchema:
@@ -152,8 +152,8 @@ class ConfluentRegistry:
             raise away from None
 
     def _by_guid(self, guid: UUID) -> RegisteredSchema | None:
-        found = self._ask(lambda: self._client.get_schema_by_guid(str(guid)))
-        return None if found is None else self._schema(0, found)
+        schema = self._ask(lambda: self._client.get_schema_by_guid(str(guid)))
+        return None if schema is None else self._schema(0, schema)
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         """See SchemaRegistry."""
@@ -168,18 +168,18 @@ class ConfluentRegistry:
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""
         try:
-            found = self._ask(lambda: self._client.register_schema(subject, _sent(schema)), _CONFLICT)
+            schema_id = self._ask(lambda: self._client.register_schema(subject, _sent(schema)), _CONFLICT)
         except SchemaRegistryError as error:
             reason = _sentence(str(error.error_message))
             raise KsqlError("SCHEMA_INCOMPATIBLE", subject=subject, reason=reason) from None
-        if found is None:
+        if schema_id is None:
             raise KsqlError("REMOTE_REFUSED", name=NAME, reason=f"it has no subject {subject}")
-        return found
+        return schema_id
 
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""
-        found = self._ask(lambda: self._client.get_schema_versions(schema_id))
-        return [use.subject for use in found or [] if use.subject is not None]
+        uses = self._ask(lambda: self._client.get_schema_versions(schema_id))
+        return [use.subject for use in uses or [] if use.subject is not None]
 
     def _schema(self, schema_id: int, schema: Schema) -> RegisteredSchema:
         references: dict[str, str] = {}
@@ -187,9 +187,9 @@ class ConfluentRegistry:
         text, kind = schema.schema_str or "", schema.schema_type or AVRO
         return RegisteredSchema(schema_id, kind, text, references, tuple(_references(schema)))
 
-    def _add_references(self, schema: Schema, found: dict[str, str]) -> None:
+    def _add_references(self, schema: Schema, texts: dict[str, str]) -> None:
         for name, subject, version in map(astuple, _references(schema)):
-            if name in found:
+            if name in texts:
                 continue
             registered = self._ask(lambda s=subject, v=version: self._client.get_version(s, v))  # type: ignore[misc]
             if registered is None or registered.schema is None:
@@ -198,10 +198,10 @@ class ConfluentRegistry:
                     name=NAME,
                     reason=f"version {version} of {subject}, which a schema refers to, does not exist",
                 )
-            found[name] = ""  # so that a reference back to it is not followed again
-            self._add_references(registered.schema, found)
-            del found[name]
-            found[name] = registered.schema.schema_str or ""
+            texts[name] = ""  # so that a reference back to it is not followed again
+            self._add_references(registered.schema, texts)
+            del texts[name]
+            texts[name] = registered.schema.schema_str or ""
 
     def _ask(self, call: Callable[[], Answer], passed_on: int | None = None) -> Answer | None:
         """The result of ``call``, or None if the registry responds that it does not exist.

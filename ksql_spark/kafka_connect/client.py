@@ -59,16 +59,16 @@ class ConnectClient:
         *,
         is_local: bool = False,
     ) -> None:
-        given = settings or {}
+        own = settings or {}
         self._urls = [part.strip().rstrip("/") for part in url.split(",") if part.strip()]
         for one in self._urls:
             if not one.startswith(("http://", "https://")):
                 raise _invalid("url", one, "an address must begin with http:// or https://")
         self.url = ",".join(self._urls)
         self._is_stopping = is_stopping
-        self._timeout_s = int(given.get("request.timeout.ms", TIMEOUT_MS)) / 1000
-        self._auth = _Authentication(given)
-        self._http = httpx.Client(verify=_tls(given), follow_redirects=True, trust_env=not is_local)
+        self._timeout_s = int(own.get("request.timeout.ms", TIMEOUT_MS)) / 1000
+        self._auth = _Authentication(own)
+        self._http = httpx.Client(verify=_tls(own), follow_redirects=True, trust_env=not is_local)
 
     def names(self) -> list[str]:
         """The names of all connectors."""
@@ -100,8 +100,8 @@ class ConnectClient:
 
         As Connect describes it: ``name``, ``type``, ``required``, ``default_value``, ``documentation``.
         """
-        found = self._ask("GET", f"connector-plugins/{_quoted(class_)}/config", absent=(404,))
-        return None if found is None else list(found)
+        descriptions = self._ask("GET", f"connector-plugins/{_quoted(class_)}/config", absent=(404,))
+        return None if descriptions is None else list(descriptions)
 
     def restart(self, name: str) -> None:
         """Restart a connector and those of its tasks that have failed."""
@@ -231,8 +231,8 @@ class _Authentication:
             try:
                 changed_at = self._file.stat().st_mtime_ns
                 if changed_at != self._read_at:
-                    given = parse_properties(self._file.read_text(encoding="utf-8"))
-                    self._auth = httpx.BasicAuth(given["username"], given["password"])
+                    properties = parse_properties(self._file.read_text(encoding="utf-8"))
+                    self._auth = httpx.BasicAuth(properties["username"], properties["password"])
                     self._read_at = changed_at
             except (OSError, UnicodeDecodeError, KeyError) as error:
                 reason = (

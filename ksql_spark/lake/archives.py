@@ -128,8 +128,8 @@ def _since(content: Callable[[], bytes], day: str, first: int, since_ms: int) ->
     import pyarrow.parquet as pq
 
     rows = pq.read_table(pa.BufferReader(content()), columns=["timestamp", "offset"])
-    wanted = pc.field("timestamp") >= pa.scalar(since_ms * 1000, pa.timestamp("us", "UTC"))
-    least: int | None = pc.min(rows.filter(wanted)["offset"]).as_py()
+    is_later = pc.field("timestamp") >= pa.scalar(since_ms * 1000, pa.timestamp("us", "UTC"))
+    least: int | None = pc.min(rows.filter(is_later)["offset"]).as_py()
     return least
 
 
@@ -163,12 +163,12 @@ def extent(folder: str, first_ms: int | None = None, last_ms: int | None = None)
     manifests, store = _manifests(folder)
     names = manifests.listed(store, manifests.newest(store))
     days = [match[1] for name in names if (match := _FOLDER.match(name)) is not None]
-    wanted = [
+    days_of_files = [
         day
         for day in days
         if (first_ms is None or day >= _day(first_ms)) and (last_ms is None or day <= _day(last_ms))
     ]
-    return Extent(len(wanted), len(set(wanted)))
+    return Extent(len(days_of_files), len(set(days_of_files)))
 
 
 def _day(ms: int) -> str:

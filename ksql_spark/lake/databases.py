@@ -84,6 +84,6 @@ def select(
     with failures(table, url), engine_of(url).connect() as connection:
         name, schema = in_schema(table)
         there = sa.Table(name, sa.MetaData(schema=schema), autoload_with=connection)
-        wanted = names(column.name for column in there.columns)
-        rows = connection.execute(sa.select(*(there.columns[one] for one in wanted.values()))).all()
-        return {one: [row[i] for row in rows] for i, one in enumerate(wanted)}
+        by_name = names(column.name for column in there.columns)
+        rows = connection.execute(sa.select(*(there.columns[one] for one in by_name.values()))).all()
+        return {one: [row[i] for row in rows] for i, one in enumerate(by_name)}

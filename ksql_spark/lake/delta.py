@@ -24,16 +24,16 @@ class _DeltaTable:
     def __init__(self, spec: TableSpec) -> None:
         self._spec = spec
         self._schema = arrow.with_partitions(arrow.schema_of(spec.columns, _TIME), spec.partition_by)
-        wanted = Schema.from_arrow(self._schema)
+        schema = Schema.from_arrow(self._schema)
         self._table = DeltaTable.create(
-            spec.path, wanted, mode="ignore", partition_by=[part.name for part in spec.partition_by]
+            spec.path, schema, mode="ignore", partition_by=[part.name for part in spec.partition_by]
         )
-        self._add_columns(wanted)
+        self._add_columns(schema)
 
-    def _add_columns(self, wanted: Schema) -> None:
+    def _add_columns(self, schema: Schema) -> None:
         there = {field.name: field.type for field in self._table.schema().fields}
         missing: list[Field] = []
-        for field in wanted.fields:
+        for field in schema.fields:
             if field.name not in there:
                 missing.append(Field(field.name, field.type))
             elif there[field.name] != field.type:
@@ -49,12 +49,12 @@ class _DeltaTable:
 
     def positions(self) -> dict[int, int]:
         # an id ends with its partition
-        found = {}
+        positions = {}
         partition = 0
         while (offset := self._table.transaction_version(self._id(partition))) is not None:
-            found[partition] = offset
+            positions[partition] = offset
             partition += 1
-        return found
+        return positions
 
     def _id(self, partition: int) -> str:
         return f"ksql-spark:{self._spec.topic}:{partition}"

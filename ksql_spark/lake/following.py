@@ -114,7 +114,7 @@ class Follower(ABC, Generic[Definition, Status]):
         self._following = PeriodicTask(name, _FOLLOW_S, self.follow)
 
     @abstractmethod
-    def there(self, store: MetaStore) -> Mapping[str, Definition | None]:
+    def definitions(self, store: MetaStore) -> Mapping[str, Definition | None]:
         """Return the definitions in the metastore by name; None for one that is there but has no work now."""
 
     @abstractmethod
@@ -155,16 +155,16 @@ class Follower(ABC, Generic[Definition, Status]):
                 self._follow()
 
     def _follow(self) -> None:
-        there = self.there(self._catalog.published)
-        wanted = {n: d for n, d in there.items() if d is not None} if self._is_here() else {}
+        there = self.definitions(self._catalog.published)
+        definitions = {n: d for n, d in there.items() if d is not None} if self._is_here() else {}
         for name, run in list(self._runs.items()):
-            if wanted.get(name) != run.definition:
+            if definitions.get(name) != run.definition:
                 run.close()
                 self._statuses[name] = run.status
                 del self._runs[name]
         for name in [n for n in self._statuses if n not in there]:
             del self._statuses[name]
-        for name, definition in wanted.items():
+        for name, definition in definitions.items():
             if name not in self._runs:
                 self._runs[name] = run = self.run_of(definition, self._statuses.get(name, self.new_status()))
                 run.start()

@@ -18,7 +18,7 @@ import pyarrow.fs
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import reading
-from ksql_spark.lake.positions import Known, Mark
+from ksql_spark.lake.positions import Mark, ReadFile
 from ksql_spark.metastore.origins import JSON, Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, PARQUET
 from ksql_spark.object_stores import arrow_files
@@ -40,27 +40,27 @@ class Batch:
 
     mark: Mark
     parts: Sequence[Part]
-    files: Mapping[str, Known]
+    files: Mapping[str, ReadFile]
 
 
-def next_batch(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
+def next_batch(origin: Origin, mark: Mark | None, files_read: Mapping[str, ReadFile]) -> Batch | None:
     """Return what the table has gained since the batch ``mark``; None if nothing.
 
     Args:
         origin: the table.
         mark: of the last batch that was read; None: there is none.
-        known: the files of earlier batches, of a folder.
+        files_read: the files of earlier batches, of a folder.
 
     Raises:
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there, cannot be read, or lacks what comes next;
             LAKE_UNREADABLE: rows were changed, not added.
     """
-    return reading.checked(origin, lambda: _next(origin, mark, known))
+    return reading.checked(origin, lambda: _next(origin, mark, files_read))
 
 
-def same_batch(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
+def same_batch(origin: Origin, mark: Mark, files_read: Mapping[str, ReadFile]) -> Batch:
     """The batch ``mark`` once more; the parameters and errors are those of next_batch()."""
-    return reading.checked(origin, lambda: _same(origin, mark, known))
+    return reading.checked(origin, lambda: _same(origin, mark, files_read))
 
 
 def state_of(origin: Origin) -> object:
@@ -70,15 +70,15 @@ def state_of(origin: Origin) -> object:
     return reading.checked(origin, lambda: _files(origin.path))
 
 
-def changed_files(origin: Origin, known: Mapping[str, Known]) -> list[str]:
+def changed_files(origin: Origin, files_read: Mapping[str, ReadFile]) -> list[str]:
     """Files of a folder that are not as they were read: their new rows are in no batch."""
     if origin.format in (DELTA, ICEBERG):
         return []
     there = reading.checked(origin, lambda: _files(origin.path))
-    return [name for name, size in there.items() if name in known and known[name].size != size]
+    return [name for name, size in there.items() if name in files_read and files_read[name].size != size]
 
 
-def _next(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batch | None:
+def _next(origin: Origin, mark: Mark | None, files_read: Mapping[str, ReadFile]) -> Batch | None:
     if origin.format == DELTA:
         return _delta(origin, None if mark is None else mark["to"], reading.delta_table(origin).version())
     if origin.format == ICEBERG:
@@ -89,16 +89,18 @@ def _next(origin: Origin, mark: Mark | None, known: Mapping[str, Known]) -> Batc
             else _iceberg(origin, None if mark is None else mark["to"], snapshot.snapshot_id)
         )
     number = 1 + (0 if mark is None else mark["batch"])
-    new = {name: Known(number, size) for name, size in _files(origin.path).items() if name not in known}
+    new = {
+        name: ReadFile(number, size) for name, size in _files(origin.path).items() if name not in files_read
+    }
     return Batch({"batch": number}, _file_parts(origin, sorted(new)), new) if new else None
 
 
-def _same(origin: Origin, mark: Mark, known: Mapping[str, Known]) -> Batch:
+def _same(origin: Origin, mark: Mark, files_read: Mapping[str, ReadFile]) -> Batch:
     if origin.format in (DELTA, ICEBERG):
-        found = (_delta if origin.format == DELTA else _iceberg)(origin, mark["from"], mark["to"])
-        return found or Batch(mark, (), {})
-    names = sorted(name for name, file in known.items() if file.batch == mark["batch"])
-    changed = set(changed_files(origin, known)) & set(names)
+        batch = (_delta if origin.format == DELTA else _iceberg)(origin, mark["from"], mark["to"])
+        return batch or Batch(mark, (), {})
+    names = sorted(name for name, file in files_read.items() if file.batch == mark["batch"])
+    changed = set(changed_files(origin, files_read)) & set(names)
     if changed:
         raise unreadable(origin, f"the file {min(changed)} was changed while it was read")
     return Batch(mark, _file_parts(origin, names), {})
@@ -139,11 +141,11 @@ def _file_parts(origin: Origin, names: Sequence[str]) -> Sequence[Part]:
     if not names:
         return ()
     files = reading.parquet_files if origin.format == PARQUET else reading.csv_files
-    found, whole = files(origin.path, names)
+    dataset, whole = files(origin.path, names)
     # earlier and later batches may have the columns that this one lacks
     return [
         partial(_rows, origin, partial(reading.fragment_rows, fragment, whole, origin=origin, may_lack=True))
-        for fragment in found.get_fragments()
+        for fragment in dataset.get_fragments()
     ]
 
 
@@ -166,10 +168,10 @@ def _delta(origin: Origin, since: int | None, until: int) -> Batch | None:
     mark = {"from": since, "to": until}
     schema = reading.delta_table(origin).to_pyarrow_dataset().schema
     if since is None:
-        found: dict[int, set[str] | None] = {until: None}
+        files_by_version: dict[int, set[str] | None] = {until: None}
     else:
-        found = {v: added for v in range(since + 1, until + 1) if (added := _added(origin, v))}
-    return Batch(mark, list(_delta_parts(origin, found, schema)), {})
+        files_by_version = {v: added for v in range(since + 1, until + 1) if (added := _added(origin, v))}
+    return Batch(mark, list(_delta_parts(origin, files_by_version, schema)), {})
 
 
 def _delta_parts(
@@ -177,13 +179,13 @@ def _delta_parts(
 ) -> Iterator[Part]:
     from deltalake import DeltaTable
 
-    for version, wanted in versions.items():
+    for version, names in versions.items():
         # also what later versions have compacted
         table = DeltaTable(origin.path, version=version).to_pyarrow_dataset().replace_schema(schema)
         fragments = {fragment.path: fragment for fragment in table.get_fragments()}
-        if wanted is not None and not wanted <= fragments.keys():
-            raise FileNotFoundError(f"version {version} lacks the file {min(wanted - fragments.keys())}")
-        for name in sorted(fragments if wanted is None else wanted):
+        if names is not None and not names <= fragments.keys():
+            raise FileNotFoundError(f"version {version} lacks the file {min(names - fragments.keys())}")
+        for name in sorted(fragments if names is None else names):
             yield partial(
                 _rows, origin, partial(reading.fragment_rows, fragments[name], schema, origin=origin)
             )

@@ -48,7 +48,7 @@ class _IcebergTable:
     def __init__(self, spec: TableSpec) -> None:
         self._spec = spec
         self._schema = arrow.schema_of(spec.columns, _TIME)
-        catalog, name, location = _known(spec.path) or _own(Path(spec.path).absolute())
+        catalog, name, location = _place_in_catalog(spec.path) or _own(Path(spec.path).absolute())
         if not catalog.table_exists(name):
             catalog.create_namespace_if_not_exists(name[:-1])
             making = catalog.create_table_transaction(
@@ -81,12 +81,12 @@ class _IcebergTable:
                 ) from None
 
     def _all_positions(self) -> dict[str, dict[str, int]]:
-        found: dict[str, dict[str, int]] = json.loads(self._table.properties.get(_POSITIONS, "{}"))
-        return found
+        positions: dict[str, dict[str, int]] = json.loads(self._table.properties.get(_POSITIONS, "{}"))
+        return positions
 
     def positions(self) -> dict[int, int]:
-        found = self._all_positions().get(self._spec.topic, {})
-        return {int(partition): offset for partition, offset in found.items()}
+        of_topic = self._all_positions().get(self._spec.topic, {})
+        return {int(partition): offset for partition, offset in of_topic.items()}
 
     def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         moved = {str(partition): offset for partition, offset in ends.items()}
@@ -117,7 +117,7 @@ class _IcebergTable:
 _Place = tuple[Catalog, tuple[str, ...], str | None]
 
 
-def _known(path: str) -> _Place | None:
+def _place_in_catalog(path: str) -> _Place | None:
     """Load the catalog of a path ``catalog:NAME/namespace.table``; return None for other paths."""
     match = CATALOG_TABLE.fullmatch(path)
     return match and (load_catalog(match["catalog"]), tuple(match["table"].split(".")), None)
@@ -135,8 +135,8 @@ def table(path: str) -> Table:
     Args:
         path: ``catalog:NAME/namespace.table``, a folder, or a file ``….metadata.json``.
     """
-    if (known := _known(path)) is not None:
-        return known[0].load_table(known[1])
+    if (place := _place_in_catalog(path)) is not None:
+        return place[0].load_table(place[1])
     folder = Path(path).absolute()
     if (folder / _FILE).exists():
         return _own(folder)[0].load_table(_NAME)

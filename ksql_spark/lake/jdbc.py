@@ -66,19 +66,19 @@ class _JdbcTable:
         with self._transaction() as connection:
             connection.exec_driver_sql(_ONE_BY_ONE[self._dialect])
             self._make(connection)
-            found = connection.execute(
+            rows = connection.execute(
                 sa.select(self._moves.c.partition, self._moves.c.position).where(self._mine)
             )
-            self._positions = {partition: position for partition, position in found}
+            self._positions = {partition: position for partition, position in rows}
 
     def _columns(self) -> Iterator[sa.Column[Any]]:
-        taken: dict[str, str] = {}
+        by_name: dict[str, str] = {}
         for i, column in enumerate(self._spec.columns):
             name = folded(column.name)
-            if name in taken:
-                wanted = f"that of {taken[name]} and {column.name}"
-                raise self._incompatible(name, "one column", wanted)
-            taken[name] = column.name
+            if name in by_name:
+                reason = f"that of {by_name[name]} and {column.name}"
+                raise self._incompatible(name, "one column", reason)
+            by_name[name] = column.name
             yield sa.Column(
                 name,
                 jdbc_types.column_type(column.type),
@@ -98,22 +98,24 @@ class _JdbcTable:
             self._table.create(connection)
             return
         there = {column["name"]: column["type"] for column in inspector.get_columns(name, schema)}
-        for column, made in zip(self._spec.columns, self._table.columns, strict=True):
-            if made.name not in there:
-                text = sa.schema.CreateColumn(made).compile(dialect=self._engine.dialect)
+        for column, table_column in zip(self._spec.columns, self._table.columns, strict=True):
+            if table_column.name not in there:
+                text = sa.schema.CreateColumn(table_column).compile(dialect=self._engine.dialect)
                 shown = self._engine.dialect.identifier_preparer.format_table(self._table)
                 connection.exec_driver_sql(f"ALTER TABLE {shown} ADD COLUMN {text}")
-            elif not jdbc_types.takes(there[made.name], column.type, self._dialect):
-                shown = there[made.name].compile(dialect=self._engine.dialect)
-                raise self._incompatible(made.name, shown, made.type.compile(dialect=self._engine.dialect))
+            elif not jdbc_types.takes(there[table_column.name], column.type, self._dialect):
+                shown = there[table_column.name].compile(dialect=self._engine.dialect)
+                raise self._incompatible(
+                    table_column.name, shown, table_column.type.compile(dialect=self._engine.dialect)
+                )
         keys = {column.name for column in self._table.primary_key}
         if keys and keys not in _unique(inspector, name, schema):
             shown = ", ".join(sorted(keys))
             raise self._incompatible(shown, "not unique", "the primary key or another unique key")
 
-    def _incompatible(self, column: str, there: str, wanted: str) -> KsqlError:
+    def _incompatible(self, column: str, there: str, expected: str) -> KsqlError:
         path = f"{self._spec.table} of {self._spec.path}"
-        return KsqlError("LAKE_INCOMPATIBLE", path=path, column=column, there=there, wanted=wanted)
+        return KsqlError("LAKE_INCOMPATIBLE", path=path, column=column, there=there, wanted=expected)
 
     def _failures(self) -> contextlib.AbstractContextManager[None]:
         return failures(self._spec.table, self._spec.path)
@@ -191,14 +193,14 @@ class _JdbcTable:
         """Execute ``statement`` for each row; those that cannot be written are added to ``refused``."""
         keys = [f"c{self._spec.columns.index(column)}" for column in columns]
         for batch in rows.to_batches(max_chunksize=_BATCH):
-            given = []
+            parameters = []
             for row in jdbc_types.values(batch, columns):
                 bad = [value for value in row if isinstance(value, jdbc_types.Refused)]
                 if bad:
                     self._refuse(dict(zip(keys, row, strict=True)), bad[0].reason, refused)
                 else:
-                    given.append(dict(zip(keys, row, strict=True)))
-            self._try(connection, statement, given, refused)
+                    parameters.append(dict(zip(keys, row, strict=True)))
+            self._try(connection, statement, parameters, refused)
 
     def _try(
         self,

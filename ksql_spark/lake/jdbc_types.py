@@ -83,10 +83,10 @@ def takes(there: sa.types.TypeEngine[Any], type_: SqlType, dialect: str) -> bool
         return isinstance(there, sa.Text)
     if not isinstance(there, sa.Numeric) or isinstance(there, sa.Float):
         return False
-    wanted = arrow_type(type_)
+    decimal = arrow_type(type_)
     before = (there.precision or 0) - (there.scale or 0)
     return there.precision is None or (
-        (there.scale or 0) >= wanted.scale and before >= wanted.precision - wanted.scale
+        (there.scale or 0) >= decimal.scale and before >= decimal.precision - decimal.scale
     )
 
 

@@ -92,9 +92,9 @@ def require_empty(store: Store, folder: str) -> None:
     Raises:
         KsqlError: LAKE_FAILED.
     """
-    found = next((name for name in store.all_names() if PART.fullmatch(name.rpartition("/")[2])), None)
-    if found is not None:
-        reason = f"{OWN} with its manifests is gone, but files are there, such as {found}"
+    part = next((name for name in store.all_names() if PART.fullmatch(name.rpartition("/")[2])), None)
+    if part is not None:
+        reason = f"{OWN} with its manifests is gone, but files are there, such as {part}"
         raise KsqlError("LAKE_FAILED", path=folder, reason=reason)
 
 
@@ -105,10 +105,10 @@ def listed(store: Store, manifest: Manifest) -> dict[str, File]:
         KsqlError: LAKE_FAILED.
         FileNotFoundError: newer commits have replaced the manifest.
     """
-    found: dict[str, File] = {}
+    files: dict[str, File] = {}
     for name in manifest.lists:
-        found |= _parsed(store, name)
-    return found | dict(manifest.recent)
+        files |= _parsed(store, name)
+    return files | dict(manifest.recent)
 
 
 def _parsed(store: Store, name: str) -> dict[str, Any]:
@@ -119,10 +119,10 @@ def _parsed(store: Store, name: str) -> dict[str, Any]:
         FileNotFoundError: it is not there.
     """
     try:
-        found: dict[str, Any] = json.loads(store.read(f"{OWN}/{name}"))
+        body: dict[str, Any] = json.loads(store.read(f"{OWN}/{name}"))
     except ValueError as error:
         raise KsqlError("LAKE_FAILED", path=f"{OWN}/{name}", reason=f"it is damaged: {error}") from None
-    return found
+    return body
 
 
 def content(store: Store, manifest: Manifest, name: str) -> bytes:
@@ -178,15 +178,15 @@ def publish(store: Store, manifest: Manifest) -> None:
     removed: dict[str, list[str]] = {}
     for name in manifest.removed:
         removed.setdefault(name.rpartition("/")[0], []).append(name)
-    for folder, made in groupby(sorted(manifest.files.items(), key=_folder), _folder):
-        for staged, name in made:
+    for folder, renames in groupby(sorted(manifest.files.items(), key=_folder), _folder):
+        for staged, name in renames:
             store.rename(f"{OWN}/{staged}", name)
         store.remove(*removed.pop(folder, ()))
     store.remove(*(name for names in removed.values() for name in names))
 
 
-def _folder(made: tuple[str, str]) -> str:
-    return made[1].rpartition("/")[0]
+def _folder(rename: tuple[str, str]) -> str:
+    return rename[1].rpartition("/")[0]
 
 
 def complete(store: Store) -> Manifest:

@@ -148,7 +148,7 @@ class Origins(Follower[tuple[DataSource, Origin], OriginStatus]):
         super().__init__("origins", catalog, is_here)
         self._runs_of = runs
 
-    def there(self, store: MetaStore) -> Mapping[str, tuple[DataSource, Origin] | None]:
+    def definitions(self, store: MetaStore) -> Mapping[str, tuple[DataSource, Origin] | None]:
         """Streams and tables with origins."""
         return {name: (store.require(name), origin) for name, origin in store.origins().items()}
 

@@ -49,13 +49,13 @@ class _ParquetTable:
         self._names: list[str] = []
 
     def positions(self) -> dict[int, int]:
-        found = self._last.positions.get(self._spec.topic, {})
-        return {int(partition): offset for partition, offset in found.items()}
+        of_topic = self._last.positions.get(self._spec.topic, {})
+        return {int(partition): offset for partition, offset in of_topic.items()}
 
     def write(self, rows: pa.Table, ends: Mapping[int, int], report: Report = ignore) -> None:
         number = self._last.number + 1
         with self._staging():
-            files, known = self._staged(rows, number) if rows.num_rows else ({}, {})
+            files, written = self._staged(rows, number) if rows.num_rows else ({}, {})
         moved = {str(partition): offset for partition, offset in ends.items()}
         self._commit(
             replace(
@@ -65,7 +65,7 @@ class _ParquetTable:
                 schema=self._all.serialize().to_pybytes().hex(),
                 files=files,
                 removed=(),
-                recent={**self._last.recent, **known},
+                recent={**self._last.recent, **written},
             )
         )
 
@@ -75,28 +75,33 @@ class _ParquetTable:
         number = self._last.number + 1
         groups = list(_groups(live))
         files: dict[str, str] = {}
-        made: dict[str, File] = {}
+        merged: dict[str, File] = {}
         with self._staging():
             for i, group in enumerate(groups):
                 staged = manifests.staged_name(number)
                 name = str(Path(group[0]).with_name(f"part-{number:020}-{i}.parquet"))
                 with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
                     self._merge(group, Path(file.name))
-                    made[name] = self._write(staged, Path(file.name))
+                    merged[name] = self._write(staged, Path(file.name))
                 files[staged] = name
         removed = [name for group in groups for name in group]
         if removed:
-            left = {name: file for name, file in live.items() if name not in set(removed)}
+            remaining = {name: file for name, file in live.items() if name not in set(removed)}
             self._commit(
                 replace(
-                    self._last, number=number, files=files, removed=removed, recent={**left, **made}, lists=()
+                    self._last,
+                    number=number,
+                    files=files,
+                    removed=removed,
+                    recent={**remaining, **merged},
+                    lists=(),
                 )
             )
         # what writers left that were overtaken, or killed while they removed files
         live = manifests.listed(self._store, self._last)
         for name in self._store.all_names():
-            known = manifests.PART.fullmatch(name.rpartition("/")[2])
-            if known is not None and int(known[1]) <= self._last.number and name not in live:
+            match = manifests.PART.fullmatch(name.rpartition("/")[2])
+            if match is not None and int(match[1]) <= self._last.number and name not in live:
                 self._store.remove(name)
 
     def _merge(self, names: Sequence[str], target: Path) -> None:
@@ -141,7 +146,7 @@ class _ParquetTable:
         data = data.cast(self._schema)
         fields = [self._schema.field(part.name) for part in self._spec.partition_by]
         files: dict[str, str] = {}
-        known: dict[str, File] = {}
+        by_name: dict[str, File] = {}
         with tempfile.TemporaryDirectory() as folder:
             ds.write_dataset(
                 data,
@@ -154,8 +159,8 @@ class _ParquetTable:
             for path in sorted(Path(folder).rglob("*.parquet")):
                 staged = manifests.staged_name(number)
                 name = str(path.relative_to(folder).with_name(f"part-{number:020}.parquet"))
-                files[staged], known[name] = name, self._write(staged, path)
-        return files, known
+                files[staged], by_name[name] = name, self._write(staged, path)
+        return files, by_name
 
     def _write(self, staged: str, file: Path) -> File:
         """Write a file below OWN."""

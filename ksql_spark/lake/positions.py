@@ -25,7 +25,7 @@ Mark = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class ReadFile:
     """A file of a folder that was read: in which batch, and how large it was."""
 
     batch: int
@@ -74,7 +74,7 @@ class Positions:
     topic: str
     lake: str
     position: Position = Position()
-    files: dict[str, Known] = field(default_factory=dict)
+    files: dict[str, ReadFile] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.admin.topic(self.topic) is None:
@@ -93,17 +93,17 @@ class Positions:
                 if key == _POSITION:
                     self.position = Position(**fields)
                 else:
-                    self.files[key.decode()] = Known(**fields)
+                    self.files[key.decode()] = ReadFile(**fields)
 
     def write(
-        self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, Known]
+        self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, ReadFile]
     ) -> None:
         """Write records to ``topic`` and move the position, in one transaction.
 
         Raises:
             KsqlError: nothing was written, or after BROKER_UNREACHABLE perhaps all: make another one.
         """
-        moved: list[tuple[bytes, Position | Known]] = [(_POSITION, position)]
+        moved: list[tuple[bytes, Position | ReadFile]] = [(_POSITION, position)]
         moved += ((name.encode(), file) for name, file in files.items())
         self._writer.write(
             chain(
@@ -114,7 +114,7 @@ class Positions:
         self.position = position
         self.files |= files
 
-    def _json(self, what: Position | Known) -> bytes:
+    def _json(self, what: Position | ReadFile) -> bytes:
         return json.dumps({"lake": self.lake, **asdict(what)}).encode()
 
     def close(self) -> None:

@@ -44,12 +44,12 @@ def read(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         KsqlError: LAKE_MISSING; LAKE_FAILED: it is not there or cannot be read; LAKE_UNREADABLE: a column is
             not there, or has values that its type does not have.
     """
-    found = checked(origin, lambda: _READERS[origin.format](origin, columns))
-    return converted(found, columns, origin)
+    rows = checked(origin, lambda: _READERS[origin.format](origin, columns))
+    return converted(rows, columns, origin)
 
 
-def converted(found: pa.Table, columns: Sequence[Column], origin: Origin, may_lack: bool = False) -> pa.Table:
-    """Return the columns of ``found`` with the types that are declared, as read() does.
+def converted(rows: pa.Table, columns: Sequence[Column], origin: Origin, may_lack: bool = False) -> pa.Table:
+    """Return the columns of ``rows`` with the types that are declared, as read() does.
 
     Args:
         may_lack: whether a field of a STRUCT that is not there is NULL.
@@ -57,7 +57,7 @@ def converted(found: pa.Table, columns: Sequence[Column], origin: Origin, may_la
     Raises:
         KsqlError: LAKE_UNREADABLE.
     """
-    return pa.table({column.name: _converted(found, column, origin, may_lack) for column in columns})
+    return pa.table({column.name: _converted(rows, column, origin, may_lack) for column in columns})
 
 
 def state_of(origin: Origin) -> object | None:
@@ -96,8 +96,8 @@ def _failed(origin: Origin, error: Exception) -> KsqlError:
 
 def _parquet(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = parquet_files(origin.path)
-    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
+    dataset, whole = parquet_files(origin.path)
+    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in dataset.get_fragments()]
     return pa.concat_tables(parts, promote_options="permissive")
 
 
@@ -166,8 +166,8 @@ def _without_dictionary(type_: pa.DataType) -> pa.DataType:
 
 def _csv(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # there is a file
-    found, whole = csv_files(origin.path)
-    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in found.get_fragments()]
+    dataset, whole = csv_files(origin.path)
+    parts = [fragment_rows(fragment, whole, columns, origin) for fragment in dataset.get_fragments()]
     return pa.concat_tables(parts)
 
 
@@ -179,10 +179,10 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
         names: those of the files there that are wanted; None: all.
     """
     filesystem, base = arrow_files(path)
-    wanted = base if names is None else list(names)
+    source = base if names is None else list(names)
     parsing = pa.csv.ParseOptions(newlines_in_values=True)  # else only files of one block may have such
     plain = ds.CsvFileFormat(parse_options=parsing)
-    files = list(ds.dataset(wanted, format=plain, filesystem=filesystem).get_fragments())
+    files = list(ds.dataset(source, format=plain, filesystem=filesystem).get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
     )
@@ -193,17 +193,17 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
         quoted_strings_can_be_null=False,
     )
     format_ = ds.CsvFileFormat(parse_options=parsing, convert_options=options)
-    return ds.dataset(wanted, format=format_, schema=whole, filesystem=filesystem), whole
+    return ds.dataset(source, format=format_, schema=whole, filesystem=filesystem), whole
 
 
 def _json(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     _state_of_files(origin)  # an empty folder would have no rows
     # names are not known before all is read
-    wanted = pa.schema(_spelled((column.name, column.type) for column in columns))
-    options = pa.json.ParseOptions(explicit_schema=wanted, unexpected_field_behavior="ignore")
-    parts = [wanted.empty_table()]
+    schema = pa.schema(_spelled((column.name, column.type) for column in columns))
+    options = pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    parts = [schema.empty_table()]
     filesystem, path = arrow_files(origin.path)
-    for file in ds.dataset(path, format="json", schema=wanted, filesystem=filesystem).get_fragments():
+    for file in ds.dataset(path, format="json", schema=schema, filesystem=filesystem).get_fragments():
         # a dataset would read a last line without an end as a row of NULLs, if it is the only line
         if file.filesystem.get_file_info(file.path).size:
             with file.filesystem.open_input_stream(file.path) as content:
@@ -240,20 +240,20 @@ def _state_of_files(origin: Origin) -> object:
     files = [there]
     if there.type == pa.fs.FileType.Directory:
         files = filesystem.get_file_info(pa.fs.FileSelector(path, recursive=True))
-    found = sorted((file.path, file.size, file.mtime_ns) for file in files if file.is_file)
-    if not found:  # not a table without rows: nobody wants all of them removed because a disk is away
+    state = sorted((file.path, file.size, file.mtime_ns) for file in files if file.is_file)
+    if not state:  # not a table without rows: nobody wants all of them removed because a disk is away
         raise FileNotFoundError("there is no file")
-    return found
+    return state
 
 
 # ---- lakes --------------------------------------------------------------------------------------------
 
 
 def _delta(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    found = delta_table(origin)
-    names = names_of([field.name for field in found.schema().fields], columns, origin)
+    table = delta_table(origin)
+    names = names_of([field.name for field in table.schema().fields], columns, origin)
     return (
-        found.to_pyarrow_table(columns=list(names.values()))
+        table.to_pyarrow_table(columns=list(names.values()))
         .select(list(names.values()))
         .rename_columns(list(names))
     )
@@ -267,9 +267,9 @@ def delta_table(origin: Origin) -> Any:
 
 
 def _iceberg(origin: Origin, columns: Sequence[Column]) -> pa.Table:
-    found = iceberg_table(origin)
-    names = names_of([field.name for field in found.schema().fields], columns, origin)
-    scan = found.scan(selected_fields=tuple(names.values()))
+    table = iceberg_table(origin)
+    names = names_of([field.name for field in table.schema().fields], columns, origin)
+    scan = table.scan(selected_fields=tuple(names.values()))
     return scan.to_arrow().select(list(names.values())).rename_columns(list(names))
 
 
@@ -283,10 +283,12 @@ def iceberg_table(origin: Origin) -> Any:
 def _jdbc(origin: Origin, columns: Sequence[Column]) -> pa.Table:
     from ksql_spark.lake import databases
 
-    found = databases.select(origin.path, origin.table or "", lambda names: names_of(names, columns, origin))
+    values_by_column = databases.select(
+        origin.path, origin.table or "", lambda names: names_of(names, columns, origin)
+    )
     arrays = []
     for column in columns:
-        values = found[column.name]
+        values = values_by_column[column.name]
         if column.type == STRING:
             arrays.append(pa.array([None if value is None else str(value) for value in values], pa.string()))
         elif isinstance(column.type, (Primitive, Decimal)):
@@ -294,7 +296,7 @@ def _jdbc(origin: Origin, columns: Sequence[Column]) -> pa.Table:
         else:
             inner = _from_json(column.type)
             arrays.append(pa.array([inner(value) for value in values], _plain_type(column.type)))
-    return pa.table(dict(zip(found, arrays, strict=True)))
+    return pa.table(dict(zip(values_by_column, arrays, strict=True)))
 
 
 def _from_json(type_: SqlType) -> Callable[[Any], Any]:
@@ -344,25 +346,25 @@ def names_of(there: Iterable[str], columns: Sequence[Column], origin: Origin) ->
     Raises:
         KsqlError: LAKE_UNREADABLE.
     """
-    known = list(there)
-    found = {}
+    existing = list(there)
+    by_column = {}
     for column in columns:
-        same = _same(known, column.name)
+        same = _same(existing, column.name)
         if len(same) != 1:
             which = "has no column" if not same else f"has the columns {', '.join(same)} for"
             reason = f"it {which} {column.name}"
             raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason)
-        found[column.name] = same[0]
-    return found
+        by_column[column.name] = same[0]
+    return by_column
 
 
-def _same(known: Sequence[str], name: str) -> list[str]:
-    return [name] if name in known else [one for one in known if one.upper() == name.upper()]
+def _same(existing: Sequence[str], name: str) -> list[str]:
+    return [name] if name in existing else [one for one in existing if one.upper() == name.upper()]
 
 
-def _renamed(values: pa.Array, wanted: SqlType, may_lack: bool) -> pa.Array:
+def _renamed(values: pa.Array, target: SqlType, may_lack: bool) -> pa.Array:
     """Return the values with the names of STRUCT fields that are declared. Raises ValueError."""
-    match wanted:
+    match target:
         case Struct(fields) if pa.types.is_struct(values.type):
             names = [values.type.field(i).name for i in range(values.type.num_fields)]
             parts = []
@@ -401,42 +403,42 @@ def _has_struct(type_: SqlType) -> bool:
     return isinstance(type_, Struct)
 
 
-def _converted(found: pa.Table, column: Column, origin: Origin, may_lack: bool) -> pa.ChunkedArray:
-    wanted = arrow_type(column.type)
+def _converted(rows: pa.Table, column: Column, origin: Origin, may_lack: bool) -> pa.ChunkedArray:
+    target = arrow_type(column.type)
     is_text = origin.format in (CSV, JSON)
     try:
-        values = found[column.name]
+        values = rows[column.name]
         if is_text and column.type == BYTES:
             values = pa.chunked_array(
-                [pa.array([v and base64.b64decode(v, validate=True) for v in values.to_pylist()], wanted)]
+                [pa.array([v and base64.b64decode(v, validate=True) for v in values.to_pylist()], target)]
             )
         if _has_struct(column.type):
             renamed = [_renamed(chunk, column.type, may_lack) for chunk in values.chunks]
-            values = pa.chunked_array(renamed) if renamed else pa.chunked_array([], wanted)
-        return _cast(values, wanted).cast(arrow_type(column.type, pa.int32()))
+            values = pa.chunked_array(renamed) if renamed else pa.chunked_array([], target)
+        return _cast(values, target).cast(arrow_type(column.type, pa.int32()))
     except (pa.ArrowException, ValueError) as error:
         reason = f"its column {column.name} is no {column.type}: {' '.join(str(error).split()).rstrip('.')}"
         raise KsqlError("LAKE_UNREADABLE", path=origin.path, reason=reason) from None
 
 
-def _cast(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_time(wanted) and pa.types.is_string(values.type):
+def _cast(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    if pa.types.is_time(target) and pa.types.is_string(values.type):
         return _cast(
-            _cast(pc.binary_join_element_wise("1970-01-01T", values, ""), pa.timestamp("us")), wanted
+            _cast(pc.binary_join_element_wise("1970-01-01T", values, ""), pa.timestamp("us")), target
         )
-    if pa.types.is_timestamp(wanted) and not (pa.types.is_timestamp(values.type) and values.type.tz):
+    if pa.types.is_timestamp(target) and not (pa.types.is_timestamp(values.type) and values.type.tz):
         if pa.types.is_string(values.type):
             zoned = pc.match_substring_regex(values, r"(Z|[+-]\d\d:?\d\d)$")
             if pc.any(zoned).as_py():
-                return values.cast(wanted)
+                return values.cast(target)
         values = _cast_plainly(values, pa.timestamp("us"))  # without a zone it is UTC
-    if pa.types.is_decimal(wanted) and pa.types.is_integer(values.type):
+    if pa.types.is_decimal(target) and pa.types.is_integer(values.type):
         values = values.cast(pa.decimal128(20))  # Arrow asks for room for all digits of the integer's type
-    return _cast_plainly(values, wanted)
+    return _cast_plainly(values, target)
 
 
-def _cast_plainly(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return pc.cast(values, options=pc.CastOptions(wanted, allow_time_truncate=True))
+def _cast_plainly(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return pc.cast(values, options=pc.CastOptions(target, allow_time_truncate=True))
 
 
 _READERS: Mapping[str, Callable[[Origin, Sequence[Column]], pa.Table]] = {

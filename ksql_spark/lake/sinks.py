@@ -130,9 +130,9 @@ def next_range(positions: Mapping[int, int], ends: Mapping[int, int], most: int)
     Range(starts={0: 5, 1: 0}, ends={0: 6, 1: 10})
     """
     until: dict[int, int] = {}
-    left = sorted(ends, key=lambda p: ends[p] - positions[p])
-    for i, partition in enumerate(left):
-        share = -(-most // (len(left) - i))
+    partitions = sorted(ends, key=lambda p: ends[p] - positions[p])
+    for i, partition in enumerate(partitions):
+        share = -(-most // (len(partitions) - i))
         until[partition] = min(ends[partition], positions[partition] + max(share, 1))
         most -= until[partition] - positions[partition]
     return Range(dict(positions), dict(sorted(until.items())))
@@ -229,9 +229,9 @@ class SinkRun(Run[Sink, SinkStatus]):
             rows = self._read(self.sink, source, spec.columns, part)
             refused: list[Refusal] = []
 
-            def report(found: Sequence[Refusal]) -> None:
-                refused.extend(found)
-                self._report(self.sink, found)
+            def report(refusals: Sequence[Refusal]) -> None:
+                refused.extend(refusals)
+                self._report(self.sink, refusals)
 
             table.write(rows, part.ends, report)
             self.status = replace(
@@ -301,7 +301,7 @@ class Sinks(Follower[Sink, SinkStatus]):
         if self._is_here():
             threading.Thread(target=work, name="sinks-complete", daemon=True).start()
 
-    def there(self, store: MetaStore) -> Mapping[str, Sink | None]:
+    def definitions(self, store: MetaStore) -> Mapping[str, Sink | None]:
         """Sinks, and which of them are not paused."""
         return {sink.name: None if sink.is_paused else sink for sink in store.sinks()}
 

@@ -61,8 +61,8 @@ class Store:
     def names(self, folder: str) -> list[str]:
         """Files directly in a folder, without its name, sorted."""
         with self._lake_errors(), contextlib.suppress(FileNotFoundError):
-            found = self._store.list_with_delimiter(folder)["objects"]
-            return sorted(one["path"].rpartition("/")[2] for one in found)
+            objects = self._store.list_with_delimiter(folder)["objects"]
+            return sorted(one["path"].rpartition("/")[2] for one in objects)
         return []
 
     def all_names(self) -> list[str]:

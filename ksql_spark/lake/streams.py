@@ -191,17 +191,17 @@ def by_time(
     all_times = pa.chunked_array([chunk for each in times_of_parts for chunk in each.chunks], pa.int64())
     order = pc.sort_indices(all_times)
     del times_of_parts, all_times
-    kept: tuple[int, pa.Table] | None = None
+    current: tuple[int, pa.Table] | None = None
     for start in range(skip, len(order), most):
-        wanted = order.slice(start, most)
-        ascending = pc.sort_indices(wanted)  # places in ``wanted``
-        rows = wanted.take(ascending)
+        page = order.slice(start, most)
+        ascending = pc.sort_indices(page)  # places in ``page``
+        rows = page.take(ascending)
         pieces = []
         for number, part in enumerate(parts):
             is_here = pc.and_(pc.greater_equal(rows, starts[number]), pc.less(rows, starts[number + 1]))
             here = pc.subtract(rows.filter(is_here), pa.scalar(starts[number], pa.uint64()))
             if len(here):
-                if kept is None or kept[0] != number:
-                    kept = (number, part(columns))
-                pieces.append(kept[1].take(here))
+                if current is None or current[0] != number:
+                    current = (number, part(columns))
+                pieces.append(current[1].take(here))
         yield pa.concat_tables(pieces).take(pc.sort_indices(ascending))

@@ -112,18 +112,18 @@ def require(type_: str) -> Any:
     Raises:
         KsqlError: LAKE_MISSING.
     """
-    known = TYPES[type_]
+    type_of_table = TYPES[type_]
     try:
-        return importlib.import_module(known.module)
+        return importlib.import_module(type_of_table.module)
     except ModuleNotFoundError as error:
         raise missing(type_, error) from None
 
 
 def missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
     """LAKE_MISSING: the package that a type of table needs."""
-    known = TYPES.get(type_, TYPES[PARQUET])
-    package = error.name or known.package
-    return KsqlError("LAKE_MISSING", type=type_, package=package, extra=known.extra)
+    type_of_table = TYPES.get(type_, TYPES[PARQUET])
+    package = error.name or type_of_table.package
+    return KsqlError("LAKE_MISSING", type=type_, package=package, extra=type_of_table.extra)
 
 
 def check_origin(origin: Origin) -> None:

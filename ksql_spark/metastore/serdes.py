@@ -95,8 +95,8 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
         references = tuple(latest.references.items())
         return replace(spec, schema_id=latest.id, schema=latest.text, references=references)
 
-    known = RecordSpec(of(records.key), of(records.value))
-    specs = registered(known, registry)
+    with_schemas = RecordSpec(of(records.key), of(records.value))
+    specs = registered(with_schemas, registry)
     return bind(specs.key, registry), bind(specs.value, registry)
 
 
@@ -106,11 +106,11 @@ def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
         return False
     try:
         single = None if spec.wrapped else spec.columns[0].name if spec.columns else None
-        found = columns(read_schema(schema, spec.full_name).type, single, keep_case=False)
+        fields = columns(read_schema(schema, spec.full_name).type, single, keep_case=False)
     except (NotConvertible, FieldLeftOut):
         return False
     ours = {c.name.upper(): c.type for c in spec.columns}
-    return {f.name.upper(): f.type for f in found} == ours
+    return {f.name.upper(): f.type for f in fields} == ours
 
 
 def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> None:
@@ -153,15 +153,15 @@ def _to_write(spec: SerdeSpec, registry: SchemaRegistry | None) -> RegisteredSch
         raise KsqlError("SCHEMA_REGISTRY_MISSING", what=f"The format {spec.format}", alternative="")
     if spec.schema_id is None:
         return RegisteredSchema(0, kind, serde.new_schema)
-    found = registry.by_id(spec.schema_id)
-    if found is None:
+    schema = registry.by_id(spec.schema_id)
+    if schema is None:
         raise KsqlError(
             "SCHEMA_UNKNOWN",
             what=f"message {spec.side.lower()}s",
             topic=spec.topic,
             looked_for=f"Schema Id: {spec.schema_id}",
         )
-    return found
+    return schema
 
 
 def serdes(

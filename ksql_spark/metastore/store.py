@@ -30,7 +30,7 @@ class MetaStore:
         self._sources: Mapping[str, DataSource] = {}
         self._types: Mapping[str, SqlType] = {}
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
-        self._made_from: Mapping[str, frozenset[str]] = {}
+        self._reads: Mapping[str, frozenset[str]] = {}
         self._functions: Mapping[str, Spec] = {}
         self._sinks: Mapping[str, Sink] = {}
         self._origins: Mapping[str, Origin] = {}
@@ -40,7 +40,7 @@ class MetaStore:
         other = MetaStore(may_name or self._may_name)
         other._sources = self._sources
         other._types = self._types
-        other._made_from = self._made_from
+        other._reads = self._reads
         other._functions = self._functions
         other._sinks = self._sinks
         other._origins = self._origins
@@ -72,21 +72,21 @@ class MetaStore:
             )
         return source
 
-    def add(self, source: DataSource, made_from: frozenset[str] = frozenset()) -> None:
-        """Add or replace ``source``; ``made_from`` names what its query reads."""
+    def add(self, source: DataSource, reads: frozenset[str] = frozenset()) -> None:
+        """Add or replace ``source``; ``reads`` names what its query reads."""
         self._sources = {**self._sources, source.name: source}
-        if made_from:
-            self._made_from = {**self._made_from, source.name: made_from}
+        if reads:
+            self._reads = {**self._reads, source.name: reads}
 
     def drop(self, name: str) -> None:
         """Remove a source, without checking dependents()."""
         self._sources = _without(name, self._sources)
-        self._made_from = _without(name, self._made_from)
+        self._reads = _without(name, self._reads)
         self._origins = _without(name, self._origins)
 
     def dependents(self, name: str) -> list[str]:
         """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
-        return sorted(sink for sink, origins in self._made_from.items() if name in origins)
+        return sorted(sink for sink, origins in self._reads.items() if name in origins)
 
     def types(self) -> dict[str, SqlType]:
         """Custom types by name."""

@@ -127,11 +127,11 @@ def _without_casts(call: Call) -> Call:
         arguments = tuple(a.operand if isinstance(a, Cast) and a in dropped else a for a in call.arguments)
         literals = [a.value if isinstance(a, expressions.Literal) else None for a in arguments]
         try:
-            found = registry.resolve(call.function, [a.type for a in arguments], literals)
+            overload = registry.resolve(call.function, [a.type for a in arguments], literals)
         except KsqlError:
             continue
         types = [a.type for a in call.arguments]
-        if dropped and found.result_type == call.type and list(found.parameter_types) == types:
+        if dropped and overload.result_type == call.type and list(overload.parameter_types) == types:
             return replace(call, arguments=arguments)
     return call
 

@@ -148,8 +148,8 @@ def _value(body: Mapping[str, Any], values: list[Any]) -> Any:
         raise _newer(f"it has a {name}")
     if issubclass(class_, Enum):
         return class_[body["name"]]
-    known = {field.name for field in dataclasses.fields(class_)}
-    unknown = [member for member in body if member not in known and member != "@"]
+    names = {field.name for field in dataclasses.fields(class_)}
+    unknown = [member for member in body if member not in names and member != "@"]
     if unknown:
         raise _newer(f"{name} has {', '.join(unknown)}")
     members = {member: _plain(form, values) for member, form in body.items() if member != "@"}

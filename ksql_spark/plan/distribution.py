@@ -194,7 +194,7 @@ def uncertain_orders(plan: Plan) -> tuple[str, ...]:
     So it is where a sub-topology before it repartitions by other columns: rows of a group come from several
     tasks.
     """
-    found = []
+    sentences = []
     for stage in plan.stages:
         operator = _operator(stage)
         if not isinstance(operator, Over):
@@ -206,12 +206,12 @@ def uncertain_orders(plan: Plan) -> tuple[str, ...]:
             deciding = _deciding(before.child)
             if not deciding or not all(key in operator.keys for key in deciding):
                 keys = ", ".join(map(str, operator.keys))
-                found.append(
+                sentences.append(
                     f"The order of rows in OVER (PARTITION BY {keys} ORDER BY ROWTIME) is not certain: the "
                     f"sub-query repartitions its rows, since {how.reason}, so rows of one group come from "
                     "several tasks. Read a stream that has the right key already, or one with 1 partition."
                 )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _deciding(node: Node) -> tuple[Expression, ...] | None:
@@ -317,8 +317,8 @@ class _Rules:
         exchange = stage.exchange
         if exchange is None or exchange.carries_messages or self.why_not(stage) is not None:
             return False
-        found = self._partitioning(exchange.child)
-        return found is not None and found.keys == exchange.key
+        partitioning = self._partitioning(exchange.child)
+        return partitioning is not None and partitioning.keys == exchange.key
 
     def takes_left_first(self, join: Join) -> bool:
         """Whether the left side comes first at equal times; it does unless it alone must be re-keyed.

@@ -218,7 +218,7 @@ def _step(node: Node, plan: Plan) -> _Step:
         left, right = below
         below = (left, right._replace(details=[*right.details, ("Order", "before the other inputs")]))
     topic = node.source.topic if isinstance(node, nodes.Source) else None
-    state = operations.kept_state(node)
+    state = operations.state_text(node)
     return _Step(title(node), _details(node, plan), _shown_schema(node), below, topic, state)
 
 
@@ -429,7 +429,7 @@ def explain_topology(plan: Plan, sizes: Sequence[object] = ()) -> str:
                 lines.append(f"  Source: topic {node.topic} (internal)")
             elif isinstance(node, nodes.Source):
                 lines.append(f"  Source: {_topic(node.source)}")
-        states = [f"{title(node)}: {operations.kept_state(node)}" for node in stage.stateful]
+        states = [f"{title(node)}: {operations.state_text(node)}" for node in stage.stateful]
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")

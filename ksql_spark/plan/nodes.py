@@ -186,8 +186,8 @@ class MatchRecognize(_Stream, _Unwindowed, _OneChild):
         names = {k.name for k in self.keys}
         keys = (Column(k.name, k.type, Role.KEY) for k in self.keys)
         others = self.child.schema.columns if self.pattern.all_rows else ()
-        kept = (Column(c.name, c.type) for c in others if c.name not in names)
-        return Schema((*keys, *kept, *self.pattern.columns))
+        carried = (Column(c.name, c.type) for c in others if c.name not in names)
+        return Schema((*keys, *carried, *self.pattern.columns))
 
 
 #: TopN.limit
@@ -646,10 +646,10 @@ class ForeignKeyJoin(_Table):
         """The join that the three parts make."""
         answer = self.child.child
         assert isinstance(answer, ForeignKeyAnswer) and isinstance(answer.left, Exchange)
-        asked = answer.left.child
-        assert isinstance(asked, ForeignKeySubscribe)
-        given = (self.join, self.left_key, self.right_key, self.key_name)
-        return Join(asked.child, answer.right, FOREIGN_KEY, *given)
+        subscribe = answer.left.child
+        assert isinstance(subscribe, ForeignKeySubscribe)
+        attributes = (self.join, self.left_key, self.right_key, self.key_name)
+        return Join(subscribe.child, answer.right, FOREIGN_KEY, *attributes)
 
     @property
     def schema(self) -> Schema:

@@ -160,10 +160,10 @@ def keeps_tables(node: Node) -> bool:
 
 def keeps_state(node: Node) -> bool:
     """Whether it keeps state, but for filters directly below one that keeps tables (``stateful``)."""
-    return kept_state(node) is not None
+    return state_text(node) is not None
 
 
-def kept_state(node: Node) -> str | None:
+def state_text(node: Node) -> str | None:
     """A description of its state, for EXPLAIN; None if it keeps none."""
     aggregate, _ = grouped(node)
     if aggregate is not None:

@@ -260,8 +260,8 @@ class _Planner:
     def _foreign_key_join(self, node: nodes.Join) -> Node:
         left, right = self._stateless(node.left, ()), self._stateless(node.right, ())
         subscribe = nodes.ForeignKeySubscribe(left, node.left_key, node.join)
-        asked = self._exchange(subscribe, (), "subscription")
-        answer = nodes.ForeignKeyAnswer(asked, right, node.right_key, node.join)
+        requests = self._exchange(subscribe, (), "subscription")
+        answer = nodes.ForeignKeyAnswer(requests, right, node.right_key, node.join)
         answered = self._exchange(answer, (), "response")
         return nodes.ForeignKeyJoin(answered, node.join, node.left_key, node.right_key, node.key_name)
 

@@ -90,7 +90,7 @@ class Order:
     def __init__(self) -> None:
         #: the token of the last command; None if no command has had one yet
         self.last: str | None = None
-        self._known: set[str] = set()
+        self._tokens: set[str] = set()
 
     def accepts(self, command: Command | Unreadable) -> bool:
         """Whether the log's next record may be executed, judging by its place in the log.
@@ -101,15 +101,15 @@ class Order:
         if command.token is None:
             return True
         follows = command.follows
-        if follows != self.last and (follows is None or follows in self._known):
+        if follows != self.last and (follows is None or follows in self._tokens):
             return False
         self.last = command.token
-        self._known.add(command.token)
+        self._tokens.add(command.token)
         return True
 
     def has(self, token: str) -> bool:
         """Whether the command with this token is in the log and not void."""
-        return token in self._known
+        return token in self._tokens
 
 
 #: kinds of what statements make
@@ -237,10 +237,10 @@ class CarriedOut:
             while self._last < sequence:
                 if is_stopping():
                     raise KsqlError("STOPPED")
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0:
                     raise KsqlError("COMMAND_NOT_REACHED", sequence=sequence, last=self._last)
-                self._changed.wait(min(left, 0.2))
+                self._changed.wait(min(remaining_s, 0.2))
 
 
 def command_topic(service_id: str) -> str:

@@ -86,8 +86,8 @@ def reason(error: BaseException) -> str:
     for line in str(error).splitlines():
         line = line.strip()
         if line and not line.startswith(("at ", "===", "JVM stack")):
-            said = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
-            return masked(said.partition(" SQLSTATE: ")[0])[:500]
+            message = line.rsplit("Exception: ", 1)[-1].removeprefix("[USER_RAISED_EXCEPTION] ")
+            return masked(message.partition(" SQLSTATE: ")[0])[:500]
     return type(error).__name__
 
 
@@ -99,8 +99,8 @@ def job_failure(error: BaseException) -> KsqlError:
     if gone := _FILE_GONE.search(str(error)):
         why = "it is not there. A compaction may just have replaced it: ask again"
         return KsqlError("LAKE_FAILED", path=gone.group(1), reason=why)
-    if (said := jvm.innermost_message(error)) is not None:
-        error = RuntimeError(said)
+    if (message := jvm.innermost_message(error)) is not None:
+        error = RuntimeError(message)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
 
 

@@ -193,12 +193,12 @@ class RowInserter:
         if not isinstance(row, dict):
             raise KsqlError("BAD_REQUEST", reason="A row of an inserts stream must be a JSON object")
         names = self._names
-        given = {names.get(name) or self._column(name): value for name, value in row.items()}
+        values = {names.get(name) or self._column(name): value for name, value in row.items()}
         try:
-            key = _all_converted(self._keys, given)
+            key = _all_converted(self._keys, values)
             if None in key:
                 raise ValueError(f"Key field must be specified: {self._keys[key.index(None)][0]}")
-            value = _all_converted(self._values, given)
+            value = _all_converted(self._values, values)
             if self._constraints:
                 self._check(key, value)
             return (self._key.encode_key(key) if key else None), self._value.encode(value)
@@ -261,13 +261,13 @@ def plain_constraints(source: DataSource) -> list[tuple[Constraint, Callable[[Ro
     return [(constraint, met(constraint.predicate)) for constraint in source.constraints]
 
 
-def encode_key(source: DataSource, registry: SchemaRegistry | None, given: Mapping[str, Any]) -> bytes | None:
+def encode_key(source: DataSource, registry: SchemaRegistry | None, key: Mapping[str, Any]) -> bytes | None:
     """The key of a record with these values of key columns (name as clients write it -> JSON value).
 
     Raises:
         KsqlError: INVALID_STATEMENT if a column is missing or unknown, or a value does not fit its column.
     """
-    values = {column_name(name): value for name, value in given.items()}
+    values = {column_name(name): value for name, value in key.items()}
     names = [column.name for column in source.schema.key]
     try:
         if wrong := sorted(values.keys() ^ set(names)):
@@ -303,16 +303,16 @@ def _has_decimals(type_: SqlType) -> bool:
     return isinstance(type_, Decimal)
 
 
-def _all_converted(columns: Sequence[tuple[str, Converter]], given: Mapping[str, Any]) -> list[Any]:
+def _all_converted(columns: Sequence[tuple[str, Converter]], values: Mapping[str, Any]) -> list[Any]:
     """The values of ``columns``; a ValueError names the column."""
     try:
-        return [None if (v := given.get(name)) is None else convert(v) for name, convert in columns]
+        return [None if (v := values.get(name)) is None else convert(v) for name, convert in columns]
     except (ValueError, OverflowError, InvalidOperation):
-        return [_converted(name, convert, given) for name, convert in columns]
+        return [_converted(name, convert, values) for name, convert in columns]
 
 
-def _converted(name: str, convert: Converter, given: Mapping[str, Any]) -> Any:
-    value = given.get(name)
+def _converted(name: str, convert: Converter, values: Mapping[str, Any]) -> Any:
+    value = values.get(name)
     try:
         return None if value is None else convert(value)
     except (ValueError, OverflowError, InvalidOperation) as error:
@@ -355,8 +355,8 @@ def _struct_of(fields: list[tuple[str, Converter]], type_: SqlType) -> Converter
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _mismatch(value, type_)
-        given = {column_name(name): inner for name, inner in value.items()}
-        return {name: _converted(name, convert, given) for name, convert in fields}
+        fields_of_value = {column_name(name): inner for name, inner in value.items()}
+        return {name: _converted(name, convert, fields_of_value) for name, convert in fields}
 
     return read
 

@@ -85,7 +85,7 @@ def function_of(
         case Call("IN", (tested, Members() as members), ansi=ansi):
             value = function_of(tested, columns, places)
             if not any(type(m) in (int, str) and m in places for m in members.values):
-                return _known_member(value, frozenset(members.values), _of_null(ansi))
+                return _constant_member(value, frozenset(members.values), _of_null(ansi))
             return _member(value, [function_of(m, columns, places) for m in members.literals], _of_null(ansi))
         case Call("BETWEEN", (tested, low, high), ansi=ansi):
             value = function_of(tested, columns, places)
@@ -119,8 +119,8 @@ def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> Plain
     if ansi:
 
         def value(row: PlainRow, values: Values) -> bool | None:
-            found = [condition(row, values) for condition in conditions]
-            return decides if decides in found else None if None in found else not decides
+            results = [condition(row, values) for condition in conditions]
+            return decides if decides in results else None if None in results else not decides
 
         return value
     if decides:
@@ -128,22 +128,22 @@ def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> Plain
     return lambda row, values: all(condition(row, values) is True for condition in conditions)
 
 
-def _known_member(value: PlainValue, members: frozenset[Any], of_null: bool | None) -> PlainValue:
-    def found(row: PlainRow, values: Values) -> bool | None:
-        wanted = value(row, values)
-        return of_null if wanted is None else wanted in members
+def _constant_member(value: PlainValue, members: frozenset[Any], of_null: bool | None) -> PlainValue:
+    def is_member(row: PlainRow, values: Values) -> bool | None:
+        tested = value(row, values)
+        return of_null if tested is None else tested in members
 
-    return found
+    return is_member
 
 
 def _member(value: PlainValue, members: Sequence[PlainValue], of_null: bool | None) -> PlainValue:
-    def found(row: PlainRow, values: Values) -> bool | None:
-        wanted = value(row, values)
-        if wanted is None:
+    def is_member(row: PlainRow, values: Values) -> bool | None:
+        tested = value(row, values)
+        if tested is None:
             return of_null
-        return any(member(row, values) == wanted for member in members)
+        return any(member(row, values) == tested for member in members)
 
-    return found
+    return is_member
 
 
 def _compared(

@@ -160,9 +160,9 @@ class Versions:
             del self._dropped[next(iter(self._dropped))]
 
 
-def _version(known: tuple[Version, ...], way: str, sequence: int, command: Command) -> Version:
+def _version(earlier: tuple[Version, ...], way: str, sequence: int, command: Command) -> Version:
     return Version(
-        number=len(known) + 1,
+        number=len(earlier) + 1,
         way=way,
         is_rollback=command.id.endswith(ROLLBACK),
         statement=f"{command.statement};",

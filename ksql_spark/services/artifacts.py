@@ -73,11 +73,11 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
     Raises:
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
     """
-    wanted = list(confs)
-    if not _missing(wanted):
+    configurations = list(confs)
+    if not _missing(configurations):
         return
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
-        if missing := _missing(wanted):
+        if missing := _missing(configurations):
             _retrieve(missing, report)
 
 
@@ -121,7 +121,7 @@ def _is_complete(folder: Path) -> bool:
 
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Fetch configurations with Ivy, then move each to its folder with a stamp."""
-    _remove_left_behind("retrieve-")
+    _remove_leftovers("retrieve-")
     with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
         _run_ivy(MANIFEST, confs, Path(scratch), report)
         for conf in confs:
@@ -219,7 +219,7 @@ def install(coordinates: str, into: Path, report: Report = lambda text: None) ->
     return into / name
 
 
-def _remove_left_behind(prefix: str) -> None:
+def _remove_leftovers(prefix: str) -> None:
     """Remove scratch folders of killed runs; the caller must have their lock."""
     for folder in cache_dir().glob(f"{prefix}*"):
         shutil.rmtree(folder, ignore_errors=True)
@@ -281,7 +281,7 @@ class _IvyProgress:
     def __init__(self, ivy_cache: Path, report: Report) -> None:
         self._ivy_cache = ivy_cache
         self._report = report
-        self._found: dict[tuple[str, str, str], None] = {}
+        self._modules: dict[tuple[str, str, str], None] = {}
         self._total: int | None = None
         self._loading = 0
         self.failed: list[str] = []
@@ -291,11 +291,11 @@ class _IvyProgress:
         """Parse one line of Ivy's output."""
         text = line.strip()
         if match := re.match(r"found (\S+)#(\S+);(\S+) in ", text):
-            self._found[(match[1], match[2], match[3])] = None
-            self._report(f"JVM artifacts: {len(self._found)} found, last {match[2]} {match[3]}")
+            self._modules[(match[1], match[2], match[3])] = None
+            self._report(f"JVM artifacts: {len(self._modules)} found, last {match[2]} {match[3]}")
         elif match := re.match(r"downloading (\S+) \.\.\.", text):
             if self._total is None:
-                self._total = sum(not self._is_cached(*module) for module in self._found)
+                self._total = sum(not self._is_cached(*module) for module in self._modules)
             self._loading += 1
             name = match[1].rsplit("/", 1)[-1]
             self._report(
@@ -449,7 +449,7 @@ def compile_java(
 def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
     """Run the compiler and write its classes to ``jar`` atomically."""
     jar.parent.mkdir(parents=True, exist_ok=True)
-    _remove_left_behind("compile-")
+    _remove_leftovers("compile-")
     with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
         classes = Path(scratch) / "classes"
         # an argument file, because the class path may be too long for a command line

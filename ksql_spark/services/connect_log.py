@@ -16,26 +16,26 @@ _LINE = re.compile(
 
 
 def complaints(
-    file: Path, since: datetime.datetime, made: Mapping[str, datetime.datetime] | None = None
+    file: Path, since: datetime.datetime, created: Mapping[str, datetime.datetime] | None = None
 ) -> dict[str, str]:
     """The last error, or warning with an exception, of each connector: name -> message or stack trace.
 
     Args:
         file: the log.
         since: local time; older entries do not count.
-        made: connectors created after that, with the time: an earlier one may have had the same name.
+        created: connectors created after that, with the time: an earlier one may have had the same name.
     """
-    found: dict[str, str] = {}
+    by_connector: dict[str, str] = {}
     for time, level, name, text in _entries(_tail(file)):
         if (
             name
-            and time >= (made or {}).get(name, since)
+            and time >= (created or {}).get(name, since)
             and time >= since
             and (level == "ERROR" or (level == "WARN" and "\n" in text))
         ):
             message, _, trace = text.partition("\n")
-            found[name] = trace or message.partition(": ")[2]
-    return found
+            by_connector[name] = trace or message.partition(": ")[2]
+    return by_connector
 
 
 def _tail(file: Path) -> list[str]:

@@ -103,11 +103,11 @@ class ConnectOnDemand:
         self._own = own or {}
         self._pause_s = pause_s
         self._known_file = worker.data_dir / "connectors.json"
-        self._known = self._read()
+        self._connectors = self._read()
         #: the reason why the worker should be running but is not
         self._failure: KsqlError | None = None
         #: when this server created connectors, to the second, as in the worker's log
-        self._made: dict[str, datetime.datetime] = {}
+        self._created: dict[str, datetime.datetime] = {}
         #: not set during the first background start of the worker
         self._settled = threading.Event()
         self._settled.set()
@@ -132,7 +132,7 @@ class ConnectOnDemand:
 
     def has_connectors(self) -> bool:
         """Whether the worker had connectors when it was last seen."""
-        return bool(self._known)
+        return bool(self._connectors)
 
     def problem(self) -> str | None:
         """The reason why the worker should be running but is not; None if there is none."""
@@ -156,7 +156,7 @@ class ConnectOnDemand:
                 self._watch()
         failure = self._failure
         if failure is not None:
-            raise failure.again()
+            raise failure.without_context()
         return self.worker.client
 
     def address(self) -> str | None:
@@ -165,7 +165,7 @@ class ConnectOnDemand:
 
     def is_in_use(self) -> bool:
         """See ConnectCluster."""
-        return self._watcher is not None or bool(self._known)
+        return self._watcher is not None or bool(self._connectors)
 
     def last_seen(self) -> Mapping[str, Any]:
         """See ConnectCluster."""
@@ -177,12 +177,12 @@ class ConnectOnDemand:
                     "tasks": [{"id": number, "state": "UNASSIGNED"} for number in info.get("tasks") or []],
                 },
             }
-            for name, info in self._known.items()
+            for name, info in self._connectors.items()
         }
 
     def complaints(self) -> Mapping[str, str]:
         """See ConnectCluster."""
-        return complaints(self.worker.log_file, datetime.datetime.now() - _LATELY, self._made)
+        return complaints(self.worker.log_file, datetime.datetime.now() - _LATELY, self._created)
 
     def worker_properties(self) -> Mapping[str, str]:
         """See ConnectCluster."""
@@ -194,8 +194,8 @@ class ConnectOnDemand:
         The broker does not create topics automatically, so a source must. An Avro converter, from whatever
         vendor in the configuration, becomes the worker's own.
         """
-        self._made[config["name"]] = datetime.datetime.now().replace(microsecond=0)
-        self._keep({**self._known, config["name"]: _shown({"type": kind.lower(), "config": config})})
+        self._created[config["name"]] = datetime.datetime.now().replace(microsecond=0)
+        self._keep({**self._connectors, config["name"]: _shown({"type": kind.lower(), "config": config})})
         complete = dict(config)
         if kind == "SOURCE":
             complete = {**_TOPIC_CREATION, **complete}
@@ -206,13 +206,13 @@ class ConnectOnDemand:
 
     def _avro(self, converter: str, config: Mapping[str, str]) -> dict[str, str]:
         """The settings of an Avro converter; ``config`` overrides them."""
-        given = {n: value for n, value in config.items() if n.startswith(f"{converter}.")}
+        own_settings = {n: value for n, value in config.items() if n.startswith(f"{converter}.")}
         settings = {f"{converter}.{name}": value for name, value in _AVRO_SETTINGS.items()}
         url = config.get(f"{converter}.schema.registry.url") or self._registry_url()
         if url is not None:
             native = url.split(",")[0].strip().replace(_CONFLUENTS_API, _APICURIOS_API)
             settings[f"{converter}.apicurio.registry.url"] = native
-        return {**settings, **given, converter: _AVRO_CONVERTER}
+        return {**settings, **own_settings, converter: _AVRO_CONVERTER}
 
     # ---- the watcher
 
@@ -238,8 +238,8 @@ class ConnectOnDemand:
                 self._start()
             elif time.monotonic() - seen_at > _KEEP_S:
                 with contextlib.suppress(KsqlError):
-                    found = self.worker.client.connectors()
-                    self._keep({name: _shown(facts.get("info") or {}) for name, facts in found.items()})
+                    connectors = self.worker.client.connectors()
+                    self._keep({name: _shown(facts.get("info") or {}) for name, facts in connectors.items()})
                 if seen_at:
                     pause = self._pause_s  # it has been running for a while
                 seen_at = time.monotonic()
@@ -272,15 +272,15 @@ class ConnectOnDemand:
         except (OSError, ValueError):
             return {}
 
-    def _keep(self, known: Mapping[str, Any]) -> None:
+    def _keep(self, connectors: Mapping[str, Any]) -> None:
         """Store the connectors, also for the next run of the server."""
-        if dict(known) == self._known:
+        if dict(connectors) == self._connectors:
             return
-        self._known = dict(known)
+        self._connectors = dict(connectors)
         with contextlib.suppress(OSError):
             self.worker.data_dir.mkdir(parents=True, exist_ok=True)
             fresh = self._known_file.with_suffix(".fresh")
-            fresh.write_text(json.dumps(self._known, indent=1), encoding="utf-8")
+            fresh.write_text(json.dumps(self._connectors, indent=1), encoding="utf-8")
             fresh.replace(self._known_file)
 
 

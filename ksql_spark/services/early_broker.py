@@ -34,8 +34,8 @@ class EarlyBroker:
     def __init__(self, data_dir: Path) -> None:
         self._folder = contextlib.ExitStack()
         self._folder.enter_context(locked_data_dir(data_dir))
-        self.broker = EmbeddedBroker(folder(data_dir), report=self._say)
-        self._saying = threading.Lock()
+        self.broker = EmbeddedBroker(folder(data_dir), report=self._report_line)
+        self._reporting = threading.Lock()
         #: progress lines until somebody takes them, and who does
         self._lines: list[str] = []
         self._report: Report | None = None
@@ -63,7 +63,7 @@ class EarlyBroker:
         Raises:
             KsqlError: as EmbeddedBroker.start().
         """
-        with self._saying:
+        with self._reporting:
             for line in self._lines:
                 report(line)
             self._lines, self._report = [], report
@@ -77,8 +77,8 @@ class EarlyBroker:
         except BaseException as error:
             self._failure = error
 
-    def _say(self, line: str) -> None:
-        with self._saying:
+    def _report_line(self, line: str) -> None:
+        with self._reporting:
             if self._report is None:
                 self._lines.append(line)
             else:

@@ -18,7 +18,7 @@ from ksql_spark.services.cache import Report
 from ksql_spark.services.child import ChildProcess
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
-from ksql_spark.services.ports import kept_port, other_port
+from ksql_spark.services.ports import other_port, reserved_port
 
 #: how many ports to try if other processes take them first
 _ATTEMPTS = 3
@@ -126,7 +126,7 @@ class EmbeddedService(abc.ABC):
             self._prepare_folder()
             self._report(f"starting {self.title}")
             if self._may_move and not self._keeps_port:
-                self.port = kept_port(self._port_file, self.port)
+                self.port = reserved_port(self._port_file, self.port)
             self._launch_somewhere()
         except BaseException as error:
             self._fetching = False

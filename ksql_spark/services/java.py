@@ -56,8 +56,8 @@ def java_home(minimum: int = MINIMUM_VERSION) -> Path:
             unfit.append(f"Java {shown} in {home}")
     if fit:
         return _with_vectors(fit[0])
-    found = f" (only {', '.join(unfit)})" if unfit else ""
-    raise KsqlError("JAVA_MISSING", version=minimum, found=found)
+    unfit_homes = f" (only {', '.join(unfit)})" if unfit else ""
+    raise KsqlError("JAVA_MISSING", version=minimum, found=unfit_homes)
 
 
 def _with_vectors(home: Path) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 HOST = "127.0.0.1"
 
 
-def kept_port(file: Path, preferred: int) -> int:
+def reserved_port(file: Path, preferred: int) -> int:
     """The port of the last run, stored in ``file``, or the preferred one; a free one if that is taken.
 
     ``file`` is written. ``preferred`` may be 0: any.
@@ -24,7 +24,7 @@ def kept_port(file: Path, preferred: int) -> int:
 
 
 def other_port(file: Path) -> int:
-    """A free port, stored in ``file`` for the next run, because the port of kept_port is now taken."""
+    """A free port, stored in ``file`` for the next run, because the port of reserved_port is now taken."""
     port = free_port()
     file.write_text(str(port))
     return port

@@ -50,8 +50,8 @@ class PythonFunctions:
         common = {"folder": str(self.extensions)}
         if files or self.modules:
             common |= self._archive()
-        found = [common | {"file": str(f)} for f in files if not f.name.startswith("_")]
-        return found + [common | {"module": name} for name in self.modules]
+        files_and_modules = [common | {"file": str(f)} for f in files if not f.name.startswith("_")]
+        return files_and_modules + [common | {"module": name} for name in self.modules]
 
     def write(self, name: str, code: str) -> Source:
         """Write the code of CREATE FUNCTION to a file, named after the function and its code."""
@@ -100,13 +100,13 @@ class PythonFunctions:
             )
         except subprocess.TimeoutExpired:
             if len(sources) > 1:
-                return [found for source in sources for found in self.describe([source])]
+                return [descriptions for source in sources for descriptions in self.describe([source])]
             return [{"error": f"it was not loaded within {_TIMEOUT_S:g} seconds"} for _ in sources]
         if done.returncode != 0:
             if len(sources) > 1:
-                return [found for source in sources for found in self.describe([source])]
+                return [descriptions for source in sources for descriptions in self.describe([source])]
             words = done.stderr.decode(errors="replace").strip().splitlines()
             why = words[-1] if words else f"its process ended with code {done.returncode}"
             return [{"error": why} for _ in sources]
-        found: list[dict[str, Any]] = json.loads(done.stdout)
-        return found
+        descriptions: list[dict[str, Any]] = json.loads(done.stdout)
+        return descriptions

@@ -255,9 +255,9 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._started().by_id(schema_id)
 
-    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+    def cached(self, schema_id: int | UUID) -> RegisteredSchema | None:
         """See SchemaRegistry."""
-        return self._started().kept(schema_id)
+        return self._started().cached(schema_id)
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
         """See SchemaRegistry."""

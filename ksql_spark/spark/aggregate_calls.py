@@ -36,8 +36,8 @@ def arguments(
     """
     texts = []
     has_filter = call.condition is not None
-    given = call.arguments or ((Literal(1, INTEGER),) if has_filter else ())
-    for j, argument in enumerate(given):
+    expressions = call.arguments or ((Literal(1, INTEGER),) if has_filter else ())
+    for j, argument in enumerate(expressions):
         if isinstance(argument, Literal) and (j > 0 or not has_filter):
             texts.append(lower(argument))  # constants (k of TOPK, flags) stay in the call
             continue

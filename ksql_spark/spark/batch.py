@@ -116,8 +116,8 @@ def table(
     texts = {c.name: f"cast(NULL AS {spark_type(c.type)})" for c in source.schema.columns}
     texts |= decoded.columns
     prefix = f"{relation.alias}_" if relation.prefixed else ""
-    wanted = [*(c.name for c in source.schema.columns), *relation.exposed]
-    columns = [named(texts[name], prefix + name) for name in wanted]
+    names = [*(c.name for c in source.schema.columns), *relation.exposed]
+    columns = [named(texts[name], prefix + name) for name in names]
     return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
 
 
@@ -229,11 +229,11 @@ class _Builder:
         for framed in node.calls:
             call = framed.call
             if call.function in _RANKINGS:
-                found = _RANKINGS[call.function]().over(group)
+                column = _RANKINGS[call.function]().over(group)
             else:
                 text = self._text(call, [lower(argument) for argument in call.arguments], True)
-                found = F.expr(text).over(_frame(group, framed, node.is_range) if node.order else group)
-            results.append(found.cast(spark_type(call.type)).alias(call.name))
+                column = F.expr(text).over(_frame(group, framed, node.is_range) if node.order else group)
+            results.append(column.cast(spark_type(call.type)).alias(call.name))
         return self.build(node.child).select("*", *results)
 
     def _first_within(self, node: nodes.FirstWithin) -> DataFrame:

@@ -85,8 +85,8 @@ def _built(node: Node, context: Context) -> Built:
     called = None if context.tasks.is_merged else python_calls.compute(node, inputs, context.log)
     if called is not None:
         context, inputs = replace(context, computed=called.texts), [called.frame, *inputs[1:]]
-    made = BUILDERS[type(node)](node, inputs, context)
-    built = made if isinstance(made, Built) else Built(made)
+    result = BUILDERS[type(node)](node, inputs, context)
+    built = result if isinstance(result, Built) else Built(result)
     if called is not None:
         built = replace(built, frame=called.drop(built.frame))
     # one operation of a stage keeps state
@@ -107,9 +107,9 @@ def _inputs(node: Node, context: Context) -> Iterator[Built]:
             yield from (_built(source, replace(below, completes=True)) for source in trees.children(child))
 
 
-def _hidden(frame: DataFrame, taken: Iterable[str]) -> list[str]:
-    there, taken = set(frame.columns), set(taken)
-    return [quoted(name) for name in _HIDDEN if name in there and name not in taken]
+def _hidden(frame: DataFrame, visible: Iterable[str]) -> list[str]:
+    there, visible = set(frame.columns), set(visible)
+    return [quoted(name) for name in _HIDDEN if name in there and name not in visible]
 
 
 def _all(columns: Iterable[NamedExpression], context: Context, step: str, child: Node) -> list[str]:
@@ -182,8 +182,8 @@ def _flat_map(node: nodes.FlatMap, inputs: Sequence[DataFrame], context: Context
 
 def _project(node: nodes.Project, inputs: Sequence[DataFrame], context: Context) -> DataFrame:
     columns = (*node.keys, *node.values)
-    made = _all(columns, context, "Project", node.child)
-    return inputs[0].selectExpr(*made, *_hidden(inputs[0], (c.name for c in columns)))
+    selected = _all(columns, context, "Project", node.child)
+    return inputs[0].selectExpr(*selected, *_hidden(inputs[0], (c.name for c in columns)))
 
 
 def _union(node: nodes.UnionAll, inputs: Sequence[DataFrame], _: Context) -> DataFrame:

@@ -263,11 +263,13 @@ def exploded(frame: DataFrame, functions: Sequence[str], names: Sequence[str]) -
         functions: texts of the arrays, each ``AS`` its name in ``names``.
         names: names of the columns that are added, one per array.
     """
-    kept = [quoted(c) for c in frame.columns]
-    made = frame.selectExpr(*kept, *functions)
-    zipped = made.selectExpr(*kept, *(named(f"coalesce({quoted(name)}, array())", name) for name in names))
-    rows = zipped.selectExpr(*kept, f"explode(arrays_zip({', '.join(map(quoted, names))})) AS __row")
-    return rows.selectExpr(*kept, *(named(f"__row.{quoted(name)}", name) for name in names))
+    columns = [quoted(c) for c in frame.columns]
+    arrays = frame.selectExpr(*columns, *functions)
+    zipped = arrays.selectExpr(
+        *columns, *(named(f"coalesce({quoted(name)}, array())", name) for name in names)
+    )
+    rows = zipped.selectExpr(*columns, f"explode(arrays_zip({', '.join(map(quoted, names))})) AS __row")
+    return rows.selectExpr(*columns, *(named(f"__row.{quoted(name)}", name) for name in names))
 
 
 #: a column's name as Spark SQL text

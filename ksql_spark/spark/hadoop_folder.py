@@ -49,10 +49,10 @@ class HadoopFolder:
 
     def read(self, name: str) -> str:
         """Return the text of a file; see Folder."""
-        found = self._call("read", name)
-        if found is None:
+        content = self._call("read", name)
+        if content is None:
             raise FileNotFoundError(f"there is no file {self._uri}/{name}")
-        return bytes(found).decode("utf-8")
+        return bytes(content).decode("utf-8")
 
     def write(self, name: str, text: str) -> None:
         """Write a file; see Folder."""

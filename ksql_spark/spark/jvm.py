@@ -41,19 +41,19 @@ def _class(session: SparkSession, name: str) -> Any:
     Raises:
         JvmError: there is no such class, or no such JVM any more.
     """
-    known = _KNOWN.setdefault(session._jvm, {})
-    found = known.get(name)
-    if found is None:
-        found = known[name] = getattr(session._jvm, name)
-    return found
+    classes = _KNOWN.setdefault(session._jvm, {})
+    class_ = classes.get(name)
+    if class_ is None:
+        class_ = classes[name] = getattr(session._jvm, name)
+    return class_
 
 
 def _map(session: SparkSession, entries: Mapping[str, str]) -> Any:
     """Return a Java HashMap of a mapping."""
-    made = _class(session, "java.util.HashMap")()
+    java_map = _class(session, "java.util.HashMap")()
     for key, value in entries.items():
-        made.put(key, value)
-    return made
+        java_map.put(key, value)
+    return java_map
 
 
 def _context(session: SparkSession) -> Any:
@@ -77,11 +77,11 @@ def innermost_message(error: BaseException) -> str | None:
     if not isinstance(error, Py4JJavaError):
         return None
     with contextlib.suppress(Exception):  # the JVM may be gone
-        said = cause = error.java_exception
+        innermost = cause = error.java_exception
         while (cause := cause.getCause()) is not None:
             if not cause.getClass().getName().startswith("java."):
-                said = cause
-        return str(said.getMessage() or said.toString())
+                innermost = cause
+        return str(innermost.getMessage() or innermost.toString())
     return None
 
 
@@ -121,7 +121,7 @@ class HeapUse(NamedTuple):
     #: how often new objects were collected since the JVM started
     collections: int
     #: bytes that the JVM has taken from the operating system
-    taken: int
+    committed: int
     #: bytes that the last of these collections left; 0 before the first one
     needed: int
 
@@ -177,8 +177,8 @@ def give_back_heap(session: SparkSession) -> None:
 
 def figures(session: SparkSession) -> dict[str, float]:
     """Figures about the JVM by their names in JvmFigures.java."""
-    found: dict[str, float] = json.loads(str(_class(session, "org.ksqlspark.cluster.JvmFigures").report()))
-    return found
+    by_name: dict[str, float] = json.loads(str(_class(session, "org.ksqlspark.cluster.JvmFigures").report()))
+    return by_name
 
 
 def bytes_setting(session: SparkSession, name: str) -> int:
@@ -208,10 +208,10 @@ def transformed(frame: DataFrame, transformations: Sequence[Sequence[str]]) -> D
         IllegalArgumentException: a text is not Spark SQL.
     """
     session = frame.sparkSession
-    made = _class(session, "org.ksqlspark.internals.task.Transformations").apply(
+    java_frame = _class(session, "org.ksqlspark.internals.task.Transformations").apply(
         frame._jdf, json.dumps(transformations)
     )
-    return DataFrame(made, session)
+    return DataFrame(java_frame, session)
 
 
 def ddl_of(frame: DataFrame) -> str:
@@ -245,21 +245,21 @@ def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> t
         an argument of ``keyed_operator``, and for each aggregate the layout of its buffer.
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
-    made = operators.aggregator(template._jdf, has_condition, appended)
-    layout = made.layout()
+    java_aggregator = operators.aggregator(template._jdf, has_condition, appended)
+    layout = java_aggregator.layout()
     # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
-    return made, [layout[i] for i in range(len(layout))]
+    return java_aggregator, [layout[i] for i in range(len(layout))]
 
 
-def pair_condition(template: DataFrame, left: int) -> Any:
+def pair_condition(template: DataFrame, left_columns: int) -> Any:
     """A condition on two rows, an argument of ``keyed_operator``.
 
     Args:
         template: an empty frame of the columns of both rows, filtered by the condition.
-        left: how many of them are the left row's.
+        left_columns: how many of them are the left row's.
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
-    return operators.pairCondition(template._jdf, left)
+    return operators.pairCondition(template._jdf, left_columns)
 
 
 def pattern_expressions(
@@ -342,8 +342,8 @@ class Runs(Protocol):
 
 def runs(session: SparkSession) -> Runs:
     """The runs of all queries of the JVM."""
-    found: Runs = _class(session, "org.ksqlspark.kafka.DrainableSource")
-    return found
+    java_runs: Runs = _class(session, "org.ksqlspark.kafka.DrainableSource")
+    return java_runs
 
 
 def keep_plan(session: SparkSession, query: StreamingQuery) -> None:
@@ -478,8 +478,8 @@ def unwritable(session: SparkSession, data: bytes | None) -> str | None:
 
 def processing_logs(session: SparkSession) -> JavaLog:
     """The processing logs of the JVM."""
-    found: JavaLog = _class(session, "org.ksqlspark.log.ProcessingLog")
-    return found
+    logs: JavaLog = _class(session, "org.ksqlspark.log.ProcessingLog")
+    return logs
 
 
 def open_log(session: SparkSession, name: str, topic: str, settings: Mapping[str, str]) -> None:

@@ -157,12 +157,12 @@ def bring_into_step(
     frame = frame.selectExpr("*", f"false AS {NULL_VALUE}", f"{now_ms}L AS {ROWTIME}")
     shown = [f"to_json(struct({keys})) AS shown"]
     encoded = sinks.encode(frame, table, records=records, also=shown)
-    wanted = encoded.groupBy("key").agg(
+    target = encoded.groupBy("key").agg(
         *_exprs("first(value) AS value", "count(*) AS n", "first(shown) AS shown")
     )
     raw = sources.read(session, consumer, table.topic, {}, ends=ends)
     there = raw.groupBy("key").agg(*_exprs("max_by(value, offset) AS value"))
-    wanted.createOrReplaceTempView("wanted")
+    target.createOrReplaceTempView("wanted")
     there.createOrReplaceTempView("there")
     compared = session.sql(
         "SELECT coalesce(w.key, t.key) AS key, w.value AS value, w.n, w.shown,"
@@ -172,10 +172,10 @@ def bring_into_step(
         " FULL JOIN (SELECT * FROM there WHERE key IS NOT NULL) t ON w.key = t.key"
     ).persist()
     try:
-        (found,) = compared.selectExpr(
+        (counts,) = compared.selectExpr(
             "coalesce(sum(n), 0)", "count_if(is_new)", "count_if(is_gone)", "max_by(shown, n)", "max(n)"
         ).collect()
-        with_key, written, removed, shown_key, most = found
+        with_key, written, removed, shown_key, most = counts
         without = rows.num_rows - with_key
         if (most or 0) > 1:
             return Difference(with_key, 0, 0, without, shown_key)

@@ -82,7 +82,7 @@ def settings(
     if is_on_this_machine(master):
         java_options = [*java_options, *(f'"{option}"' for option in archive_options)]  # paths with spaces
     options = [*java_options, *filter(None, [own.get("spark.executor.extraJavaOptions")])]
-    found = {
+    properties = {
         "spark.jars": ",".join([*filter(None, [own.get("spark.jars")]), *(jar.as_uri() for jar in jars)]),
         "spark.plugins": ",".join([*filter(None, [own.get("spark.plugins")]), PLUGIN]),
         "spark.executor.extraJavaOptions": " ".join(options),
@@ -94,9 +94,9 @@ def settings(
     if is_on_this_machine(master):
         # an archive of classes serves a class path that begins as its own
         entries = [*map(str, class_path), *filter(None, [own.get("spark.executor.extraClassPath")])]
-        found["spark.executor.extraClassPath"] = os.pathsep.join(entries)
-        found |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    return found
+        properties["spark.executor.extraClassPath"] = os.pathsep.join(entries)
+        properties |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return properties
 
 
 def _bytes(memory: str) -> int:
@@ -126,7 +126,7 @@ def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> d
     """
     if not is_on_this_machine(master):
         return {}
-    found = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+    variables = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
     if not is_local(master):
         scala = re.search(
             r"scala-library-(\d+\.\d+)", " ".join(jar.name for jar in spark_jars.glob("scala-*"))
@@ -139,13 +139,13 @@ def environment(master: str, spark_jars: Path, java_home: Path, home: Path) -> d
         java.parent.mkdir(exist_ok=True)
         java.write_text(_JAVA.format(binary=shlex.quote(str(java_home / "bin" / "java"))))
         java.chmod(0o755)
-        found |= {
+        variables |= {
             "SPARK_HOME": str(home),
             "SPARK_SCALA_VERSION": scala[1],
             # unless nothing in this folder may be executed
             "JAVA_HOME": str(home if os.access(java, os.X_OK) else java_home),
         }
-    return found
+    return variables
 
 
 def await_executors(
@@ -157,8 +157,8 @@ def await_executors(
         KsqlError: SPARK_NO_EXECUTORS.
     """
     deadline = time.monotonic() + timeout_s
-    while (found := jvm.task_slots(session)) == 0:
+    while (slots := jvm.task_slots(session)) == 0:
         if time.monotonic() >= deadline:
             raise KsqlError("SPARK_NO_EXECUTORS", master=session.sparkContext.master, seconds=int(timeout_s))
         time.sleep(_POLL_S)
-    report(f"Spark has {found} task slots at {session.sparkContext.master}")
+    report(f"Spark has {slots} task slots at {session.sparkContext.master}")

@@ -85,7 +85,7 @@ class QueryLog:
         step: str,
         what: str,
         row: Sequence[str] | None,
-        given: Mapping[Expression, str] | None = None,
+        computed: Mapping[Expression, str] | None = None,
         *,
         at_root: bool = True,
     ) -> str:
@@ -97,7 +97,7 @@ class QueryLog:
             what: what the expression is for, as users read it.
             row: names of the frame's columns that the entry shows; None: there is no record, as in HAVING,
                 which is about a group.
-            given: see lowering.lower.
+            computed: see lowering.lower.
             at_root: see lowering.lower_reporting.
         """
 
@@ -106,7 +106,7 @@ class QueryLog:
             # in a record without a value all columns are NULL, which is not a failure
             return reported if row is None else f"not {NULL_VALUE} and {reported}"
 
-        return lower_reporting(node, report, given, at_root=at_root)
+        return lower_reporting(node, report, computed, at_root=at_root)
 
     def failed(self, step: str, message: str, why: str, record: str = "") -> str:
         """Spark SQL text of a FALSE that reports a row; ``record``: text of its JSON, empty to show none."""

@@ -71,17 +71,17 @@ def end_workers(session: Callable[[], SparkSession], folder: str) -> None:
 
 
 def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
-    given = done.texts
+    computed = done.texts
     frame = done.frame
     ddl = jvm.ddl_of(frame)
     packed = [named(f"ksql.pack(struct({', '.join(map(quoted, frame.columns))}))", "v")]
     functions, arguments = [], []
     for i, call in enumerate(calls):
-        members = ", ".join(f"'c{n}', {lower(a, given)}" for n, a in enumerate(call.arguments))
+        members = ", ".join(f"'c{n}', {lower(a, computed)}" for n, a in enumerate(call.arguments))
         packed.append(named(f"ksql.pack(named_struct({members}))", f"c{i}"))
         functions.append(user.code_of(call.function))
         arguments.append(", ".join(f"c{n} {spark_type(a.type)}" for n, a in enumerate(call.arguments)))
-    made = jvm.python_batches(frame.selectExpr(*packed), functions, arguments)
+    results = jvm.python_batches(frame.selectExpr(*packed), functions, arguments)
     parts = [named(f"ksql.{quoted(f'unpack:{ddl}')}(v)", "__v")]
     columns = [named(f"__v.{quoted(c)}", c) for c in frame.columns]
     for i, call in enumerate(calls):
@@ -94,7 +94,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
             value = f"if(__r{i}.error IS NOT NULL AND {report}, NULL, {value})"
         columns.append(named(value, name))
         done.columns[call] = name
-    done.frame = made.selectExpr(*parts).selectExpr(*columns)
+    done.frame = results.selectExpr(*parts).selectExpr(*columns)
 
 
 def _eager(node: Expression) -> Iterator[Call]:

@@ -37,19 +37,19 @@ class Reports:
 
     def __init__(self) -> None:
         #: by batch, the oldest first
-        self._kept: dict[int, dict[str, Any]] = {}
+        self._by_batch: dict[int, dict[str, Any]] = {}
 
     def note(self, report: Any) -> None:
         """Keep a report, unless it is one of a trigger that ran no batch."""
         with contextlib.suppress(KeyError, TypeError):
             if {"addBatch", "commitOffsets"} & report["durationMs"].keys():
-                self._kept[report["batchId"]] = {name: report[name] for name in _REPORTED}
-        for batch in sorted(self._kept)[:-REPORTS]:
-            self._kept.pop(batch, None)
+                self._by_batch[report["batchId"]] = {name: report[name] for name in _REPORTED}
+        for batch in sorted(self._by_batch)[:-REPORTS]:
+            self._by_batch.pop(batch, None)
 
     def latest(self) -> list[dict[str, Any]]:
         """The reports, the oldest first."""
-        return [self._kept[batch] for batch in sorted(self._kept)]
+        return [self._by_batch[batch] for batch in sorted(self._by_batch)]
 
 
 class SparkQuery:
@@ -96,10 +96,10 @@ class SparkQuery:
     @property
     def progress(self) -> Any:
         """Spark's report on the latest batch that has ended, or None."""
-        found = self._query.lastProgress
-        if found is not None:
-            self._reports.note(found)
-        return found
+        progress = self._query.lastProgress
+        if progress is not None:
+            self._reports.note(progress)
+        return progress
 
     @property
     def recent(self) -> list[dict[str, Any]]:

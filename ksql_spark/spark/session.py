@@ -397,16 +397,16 @@ class SparkProcess:
 
     def heap(self) -> jvm.HeapUse | None:
         """Return the use of the JVM's heap; None while there is no JVM."""
-        return self._unless_gone(jvm.heap_use)
+        return self._call_or_none(jvm.heap_use)
 
     def collect_garbage(self) -> None:
         """Collect the JVM's whole heap concurrently, return free memory to the system, and wait for that.
 
         Does nothing while there is no JVM.
         """
-        self._unless_gone(jvm.give_back_heap)
+        self._call_or_none(jvm.give_back_heap)
 
-    def _unless_gone(self, call: Callable[[SparkSession], T]) -> T | None:
+    def _call_or_none(self, call: Callable[[SparkSession], T]) -> T | None:
         """The result of a call to the JVM; None while there is no JVM, or if it ends during the call."""
         session = self.session
         if session is None or not self.is_alive:

@@ -125,8 +125,8 @@ def read(
         options: of a stream that is read by tasks and can be drained (Context.options); None: a batch of what
             is there now.
     """
-    known = {name: json.loads(starts[name]) for name in topic_patterns.names(topic, starts)}
-    start = json.dumps(known) if known else "earliest"
+    offsets = {name: json.loads(starts[name]) for name in topic_patterns.names(topic, starts)}
+    start = json.dumps(offsets) if offsets else "earliest"
     reader: Any = session.read.format("kafka")
     if options is not None:
         reader = session.readStream.format("org.ksqlspark.kafka.DrainableSource").options(**options)
@@ -151,8 +151,8 @@ def _subscribed(topic: str) -> dict[str, str]:
     pattern = topic_patterns.pattern_of(topic)
     if pattern is None:
         return {"subscribe": topic}
-    found = topic_patterns.expressions(pattern)
-    return {"subscribePattern": found.whole, "ksql.never": found.never}
+    pattern_texts = topic_patterns.expressions(pattern)
+    return {"subscribePattern": pattern_texts.whole, "ksql.never": pattern_texts.never}
 
 
 def client_options(settings: Mapping[str, str]) -> dict[str, str]:
@@ -253,11 +253,11 @@ def decode(
             text = f"element_at(filter(headers, h -> h.key = {name}), -1).value"
         columns.append(f"{text} AS {quoted(prefix + column.name)}")
     # a key that PARTITION BY made from a pseudo column has its name, and replaces it
-    taken = {prefix + column.name for column in schema.columns}
+    names_of_columns = {prefix + column.name for column in schema.columns}
     time = _event_time(source, is_null)
     hidden = {
         ROWTIME: time,
-        **({EVENT_TIME: time} if ROWTIME in taken else {}),
+        **({EVENT_TIME: time} if ROWTIME in names_of_columns else {}),
         NULL_VALUE: is_null,
         **({NULL_KEY: "(key IS NULL)"} if len(schema.key) > 1 and not source.is_table else {}),
         ROWPARTITION: "partition",
@@ -267,7 +267,7 @@ def decode(
         **{name: name for name in bounds},
     }
     copies = [f"{hidden[name]} AS {quoted(prefix + name)}" for name in exposed]
-    named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in taken)
+    named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in names_of_columns)
     rows.select(*columns, *copies, *named)
     rows.filter(_usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME))))
     if source.constraints and not has_unchanged:

@@ -37,7 +37,7 @@ class Place(NamedTuple):
     step: int | None
 
 
-class Found(NamedTuple):
+class TracedRecords(NamedTuple):
     """The records that a trace found: numbers by step (None: used), the first and the last places by time."""
 
     counts: Mapping[int | None, int]
@@ -55,7 +55,7 @@ def find(
     *,
     used: bool,
     most: int,
-) -> Found:
+) -> TracedRecords:
     """Read the topics of ``trace`` once.
 
     Args:
@@ -78,10 +78,10 @@ def find(
     places = _places(batch.build(trace.root, frames, setting), trace).persist()
     try:
         counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
-        wanted = places.filter(f"step IS {'' if used else 'NOT '}NULL")
-        first = wanted.orderBy(*_COLUMNS).limit(most)
-        last = wanted.orderBy(*(wanted[name].desc() for name in _COLUMNS)).limit(most)
-        return Found(counts, _collected(first), _collected(last)[::-1])
+        selected = places.filter(f"step IS {'' if used else 'NOT '}NULL")
+        first = selected.orderBy(*_COLUMNS).limit(most)
+        last = selected.orderBy(*(selected[name].desc() for name in _COLUMNS)).limit(most)
+        return TracedRecords(counts, _collected(first), _collected(last)[::-1])
     finally:
         places.unpersist()
 
@@ -123,11 +123,11 @@ def _places(frame: DataFrame, trace: Trace) -> DataFrame:
         for time, partition, offset in [map(quoted, place(number))]
     )
     rows = frame.selectExpr(f"explode(array({records})) AS record", f"{_dropped_by(trace)} AS step")
-    found = rows.filter("record.offset IS NOT NULL").selectExpr("record.*", "step")
+    distinct = rows.filter("record.offset IS NOT NULL").selectExpr("record.*", "step")
     if not _repeats(trace.root):
-        return found
+        return distinct
     first = "if(bool_or(step IS NULL), NULL, min(step)) AS step"
-    return found.groupBy(*_COLUMNS).agg(expr(first))
+    return distinct.groupBy(*_COLUMNS).agg(expr(first))
 
 
 def _dropped_by(trace: Trace) -> str:

@@ -41,10 +41,10 @@ class Times(NamedTuple):
 
     def within_s(self, share: float) -> float | None:
         """Return the bound below which ``share`` of the durations are, seconds; None: above the last."""
-        left = share * self.total
+        remaining = share * self.total
         for bound, count in zip(self.bounds, self.counts, strict=False):
-            left -= count
-            if left <= 0:
+            remaining -= count
+            if remaining <= 0:
                 return bound
         return None
 
@@ -72,8 +72,8 @@ class Traffic(NamedTuple):
 
 def traffic(session: SparkSession, server: str) -> dict[str, Traffic]:
     """The figures of all queries of a server by their ids; ``server``: the name of its processing log."""
-    found = json.loads(jvm.traffic_report(session, server))
-    bounds = tuple(bound / 1000 for bound in found["bounds"])
+    report = json.loads(jvm.traffic_report(session, server))
+    bounds = tuple(bound / 1000 for bound in report["bounds"])
 
     def times(sums: list[int]) -> Times:
         return Times(bounds, tuple(sums[:-1]), sums[-1] / 1000)
@@ -87,5 +87,5 @@ def traffic(session: SparkSession, server: str) -> dict[str, Traffic]:
             min((ms for ms in one["waiting"].values() if ms < _NONE), default=None),
             one["oddTime"],
         )
-        for query, one in found["queries"].items()
+        for query, one in report["queries"].items()
     }

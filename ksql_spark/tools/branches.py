@@ -169,19 +169,19 @@ def _rename(tree: grammar.Statement, new: Callable[[str], str], *, keeps_qualifi
     own = {table.table_name for table in tree.find_all(nodes.CommonTable)}
     sources = list(tree.find_all(nodes.AliasedSource))
     aliases = {alias.name for node in tree.walk() if (alias := node.args.get("alias_identifier")) is not None}
-    taken = aliases | {source.source_name for source in sources}
+    used_names = aliases | {source.source_name for source in sources}
     qualifiers: dict[str, str] = {}
     for source in sources:
         if source.source_name not in own:
             name, alias = new(source.source_name), source.alias_name
-            if not (keeps_qualifiers or alias in aliases or name in taken):
+            if not (keeps_qualifiers or alias in aliases or name in used_names):
                 qualifiers[alias] = alias = name
             source.set("this", _identifier(name))
             source.set("alias_identifier", _identifier(alias) if alias != name else None)
     for kind, part in ((exp.Column, "table"), (nodes.AllColumns, "source")):
         for node in tree.find_all(kind):
-            if (given := node.args.get(part)) is not None and given.name in qualifiers:
-                node.set(part, _identifier(qualifiers[given.name]))
+            if (identifier := node.args.get(part)) is not None and identifier.name in qualifiers:
+                node.set(part, _identifier(qualifiers[identifier.name]))
     if isinstance(tree, CreateAsSelect | InsertSelect):
         tree.set("this", _identifier(new(tree.name)))
 
@@ -220,11 +220,11 @@ def _pairs(client: Client, branch: Branch) -> list[tuple[Item, Item | None]]:
         OptionProblem: there is no such branch.
     """
     items = importer.in_order(importer.read(client))
-    known = {item.name: item for item in items if item.kind != "TYPE"}
-    found = [(item, known.get(branch.original(item.name))) for item in items if branch.has(item.name)]
-    if not found:
+    by_name = {item.name: item for item in items if item.kind != "TYPE"}
+    copies = [(item, by_name.get(branch.original(item.name))) for item in items if branch.has(item.name)]
+    if not copies:
         raise OptionProblem(f"There is no branch {branch.name}: ksql-spark branch create {branch.name}")
-    return [(replace(item, needs=frozenset()), original) for item, original in found if _is_result(item)]
+    return [(replace(item, needs=frozenset()), original) for item, original in copies if _is_result(item)]
 
 
 def _diff(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
@@ -286,10 +286,10 @@ def _promote(client: Client, branch: Branch, options: argparse.Namespace, consol
 def _evolution_of(client: Client, item: Item) -> str | None:
     """The state of a change of a copy that is under way; None: there is none."""
     try:
-        (told,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
+        (description,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
     except ServerError:  # it has never been changed so
         return None
-    return None if told["state"] in ("swapped", "aborted") else str(told["state"])
+    return None if description["state"] in ("swapped", "aborted") else str(description["state"])
 
 
 def _evolved(

@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
         for file in files:
             if not os.access(file, os.R_OK):
                 raise KsqlError("BAD_REQUEST", reason=f"Cannot read the file {file}.")
-        artifacts.ensure((artifacts.CONNECT,), _say)
+        artifacts.ensure((artifacts.CONNECT,), _print_line)
         main_class = STANDALONE if options.command == "standalone" else DISTRIBUTED
         java = [f"-Xmx{options.memory}", "-XX:-UsePerfData"]
         command = java_command(
@@ -53,20 +53,20 @@ def _install(options: argparse.Namespace) -> int:
     """Fetch connectors into a folder."""
     folder = options.into or _plugins(options.data_dir)
     for coordinates in options.coordinates:
-        installed = artifacts.install(coordinates, folder, _say)
-        _say(f"{coordinates} is in {installed}")
-    _say("A running worker finds it after a restart.")
+        installed = artifacts.install(coordinates, folder, _print_line)
+        _print_line(f"{coordinates} is in {installed}")
+    _print_line("A running worker finds it after a restart.")
     return 0
 
 
 def _plugins(data_dir: str | None) -> Path:
     """The folder of connectors of the embedded worker."""
-    given = {"ksql.spark.data.dir": data_dir} if data_dir else {}
-    config = Config.load(None, overrides=given)
+    overrides = {"ksql.spark.data.dir": data_dir} if data_dir else {}
+    config = Config.load(None, overrides=overrides)
     return Path(str(config["ksql.spark.data.dir"])).expanduser() / "connect" / "plugins"
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)
 
 

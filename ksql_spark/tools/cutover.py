@@ -134,7 +134,7 @@ class _CutOver:
             self._take()
         except (Refused, ServerError):
             if not is_begun:
-                self._report("resumed", (self._run_there("RESUME", query) for query in writers))
+                self._report("resumed", (self._run_on_source("RESUME", query) for query in writers))
             raise
         self._finish(writers)
 
@@ -186,7 +186,7 @@ class _CutOver:
         """Stop the other server's queries, and wait until their positions are final."""
         for query in writers:
             if not _is_paused(query):
-                self._report("paused", [self._run_there("PAUSE", query)])
+                self._report("paused", [self._run_on_source("PAUSE", query)])
         settle_s = self._settle_s()
         since, before = time.monotonic(), None
         while True:
@@ -204,9 +204,9 @@ class _CutOver:
         """Return how long positions of a paused query must stay the same to be final, seconds."""
         if "ksql-spark" in str(self.source.info().get("version")):
             return 0.0  # PAUSE ends the batch
-        properties = (each for told in self.source.run("SHOW PROPERTIES;") for each in told["properties"])
-        found = (each["value"] for each in properties if str(each["name"]).endswith(_COMMIT_INTERVAL))
-        return 2 * float(next(found, None) or _COMMIT_INTERVAL_MS) / 1000
+        properties = (each for answer in self.source.run("SHOW PROPERTIES;") for each in answer["properties"])
+        intervals = (each["value"] for each in properties if str(each["name"]).endswith(_COMMIT_INTERVAL))
+        return 2 * float(next(intervals, None) or _COMMIT_INTERVAL_MS) / 1000
 
     def _take(self) -> None:
         if self.other.kind == "TABLE":
@@ -233,12 +233,12 @@ class _CutOver:
         Raises:
             Refused, ServerError: they have failed.
         """
-        told = self.target.run(text, Settings(dict(item.properties)))
-        statuses = [each.get("commandStatus") or {} for each in told]
+        answer = self.target.run(text, Settings(dict(item.properties)))
+        statuses = [each.get("commandStatus") or {} for each in answer]
         failures = [str(status.get("message")) for status in statuses if status.get("status") == "ERROR"]
         while True:
-            found = shadow.results(self.target).get(self.name)
-            if found is not None and found.topic == self.other.topic:
+            result = shadow.results(self.target).get(self.name)
+            if result is not None and result.topic == self.other.topic:
                 self.console.clear_status()
                 return
             if failures:
@@ -255,32 +255,32 @@ class _CutOver:
             if states != ["RUNNING"]:
                 raise Refused(f"its query here is in state {', '.join(states) or 'TERMINATED'}.")
             (mine,) = shadow.places(described).values()
-            left = sum(
+            records_behind = sum(
                 max(0, there.next - mine[topic][partition].next)
                 for topic, partitions in reached.items()
                 for partition, there in partitions.items()
                 if topic in mine and partition in mine[topic]
             )
-            if not left:
+            if not records_behind:
                 self.console.clear_status()
                 return
-            self.console.status(f"{self.what}: {left:,} records behind the other server")
+            self.console.status(f"{self.what}: {records_behind:,} records behind the other server")
             time.sleep(_LOOK_S)
 
     def _finish(self, writers: Sequence[Mapping[str, Any]]) -> None:
         """End the other server's queries, once ours write the topic."""
         if self.other.kind == "TABLE":
             self._wait_until_moved()
-        known = {item.identity for item in self._fresh() if item.kind == "QUERY"}
+        identities = {item.identity for item in self._fresh() if item.kind == "QUERY"}
         for item, query_id in self._matched(writers):
-            if item.kind == "QUERY" and item.identity not in known:
+            if item.kind == "QUERY" and item.identity not in identities:
                 self.target.run(f"{self._statement(item, query_id)};", Settings(dict(item.properties)))
         described = shadow.describe(self.target, self.name)
         ids = ", ".join(str(query["id"]) for query in described["writeQueries"])
         if writers:
             self._clean_up()
         self._report("taken", [f"{ids} writes topic {self.other.topic}"])
-        self._report("ended", (self._run_there("TERMINATE", query) for query in writers))
+        self._report("ended", (self._run_on_source("TERMINATE", query) for query in writers))
 
     def _wait_until_moved(self) -> None:
         while True:
@@ -301,7 +301,7 @@ class _CutOver:
     def _clean_up(self) -> None:
         """Delete the topic that the shadow wrote."""
         topic = f"{shadow.PREFIX}{self.other.topic}"
-        listed = (each["name"] for told in self.target.run("LIST TOPICS;") for each in told["topics"])
+        listed = (each["name"] for answer in self.target.run("LIST TOPICS;") for each in answer["topics"])
         if topic in listed:
             declared = f"(a STRING) WITH (KAFKA_TOPIC = {quoted_text(topic)}, VALUE_FORMAT = 'KAFKA')"
             self.target.run(f"CREATE STREAM {_PROBE} {declared}; DROP STREAM {_PROBE} DELETE TOPIC;")
@@ -325,7 +325,7 @@ class _CutOver:
         if not topics:
             raise Refused(f"the other server tells no positions of {query_id}.")
         offsets_by_topic = _next(topics)
-        for topic, partition, place in self._known():
+        for topic, partition, place in self._partitions_read():
             if (
                 topic in offsets_by_topic and partition not in offsets_by_topic[topic]
             ):  # a group has no position where it read nothing
@@ -337,7 +337,7 @@ class _CutOver:
             for topic, offsets in offsets_by_topic.items()
         )
 
-    def _known(self) -> Iterator[tuple[str, int, Place]]:
+    def _partitions_read(self) -> Iterator[tuple[str, int, Place]]:
         """The partitions that are read here."""
         if self.mine is None:
             return
@@ -363,11 +363,11 @@ class _CutOver:
 
     def _writers(self) -> list[Mapping[str, Any]]:
         """The queries that write it on the other server."""
-        told = self.source.run("SHOW QUERIES EXTENDED;")
-        queries = (query for each in told for query in each.get("queryDescriptions") or ())
+        answer = self.source.run("SHOW QUERIES EXTENDED;")
+        queries = (query for each in answer for query in each.get("queryDescriptions") or ())
         return [query for query in queries if self.name in (query.get("sinks") or ())]
 
-    def _run_there(self, verb: str, query: Mapping[str, Any]) -> str:
+    def _run_on_source(self, verb: str, query: Mapping[str, Any]) -> str:
         """Have a query of the other server paused, resumed or terminated; return the line to report.
 
         If that server refuses it, the user is asked to do it, and PAUSE is waited for.
@@ -407,7 +407,7 @@ def _is_paused(query: Mapping[str, Any]) -> bool:
 
 
 def _next(topics: Places) -> dict[str, dict[int, int]]:
-    return {topic: {n: place.next for n, place in found.items()} for topic, found in topics.items()}
+    return {topic: {n: place.next for n, place in places.items()} for topic, places in topics.items()}
 
 
 __all__ = ["cut_over"]

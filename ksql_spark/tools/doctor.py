@@ -63,9 +63,9 @@ def python(config: Config) -> Finding:
 
 def packages(config: Config) -> Finding:
     """Whether the packages of the extra ``server`` are there."""
-    wanted = importlib.metadata.requires("ksql-spark") or []
-    of_server = [text for text in wanted if "extra == 'server'" in text.replace('"', "'")]
-    names = [found[0] for text in of_server if (found := _NAME.match(text)) and "sys_platform" not in text]
+    requirements = importlib.metadata.requires("ksql-spark") or []
+    of_server = [text for text in requirements if "extra == 'server'" in text.replace('"', "'")]
+    names = [match[0] for text in of_server if (match := _NAME.match(text)) and "sys_platform" not in text]
     missing = [name for name in names if not _is_installed(name)]
     if missing:
         return Finding("bad", f"without {', '.join(missing)}", f"Only the client is installed: {INSTALL}")
@@ -166,17 +166,17 @@ def _gigabytes(size: int) -> str:
 
 def ports(config: Config) -> Finding:
     """Whether the server could listen at its addresses."""
-    taken = []
+    problems = []
     for host, port in _addresses(config):
         try:
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind((host, port))
         except OSError as error:
-            taken.append((f"{host}:{port}", error.strerror or str(error)))
-    if not taken:
+            problems.append((f"{host}:{port}", error.strerror or str(error)))
+    if not problems:
         return Finding("ok", ", ".join(f"{host}:{port}" for host, port in _addresses(config)) + " is free")
-    shown = "; ".join(f"{address}: {reason}" for address, reason in taken)
+    shown = "; ".join(f"{address}: {reason}" for address, reason in problems)
     return Finding(
         "note",
         shown,
@@ -270,13 +270,13 @@ def main(argv: Sequence[str]) -> int:
         options = _parser().parse_args(list(argv))
     except SystemExit as stop:
         return int(stop.code or 0)
-    given = {
+    by_name = {
         "bootstrap.servers": options.bootstrap_servers,
         "listeners": options.listen and f"http://{options.listen}",
         "ksql.spark.data.dir": options.data_dir,
     }
     try:
-        overrides = {name: value for name, value in given.items() if value is not None}
+        overrides = {name: value for name, value in by_name.items() if value is not None}
         config = Config.load(options.properties, os.environ, overrides)
     except KsqlError as error:
         print(f"ksql-spark doctor: {error.message}", file=sys.stderr)

@@ -97,14 +97,14 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     console = Console()
     try:
-        given = argparse.Namespace(
+        settings = argparse.Namespace(
             user=options.from_user,
             password=options.from_password,
             token=options.from_token,
             confluent_api_key=None,
             confluent_api_secret=None,
         )
-        source = make_client(options.origin, given, properties_of(options.from_config_file))
+        source = make_client(options.origin, settings, properties_of(options.from_config_file))
         failures: list[object] = []
 
         def run(context: Context) -> None:
@@ -187,16 +187,16 @@ def _take_over(
     source: Client, target: Client, options: argparse.Namespace, console: Console
 ) -> list[Outcome]:
     """Create what is missing, and report; returns the failed outcomes. Raises ClientError."""
-    wanted, there = in_order(read(source)), read(target)
+    items, there = in_order(read(source)), read(target)
     outcomes: list[Outcome] = []
     if options.shadow:
-        wanted, outcomes = in_shadow(wanted)
+        items, outcomes = in_shadow(items)
         for outcome in outcomes:
             console.line(_line(outcome))
-    for outcome in carry_out(wanted, there, target, options.offset, options.dry_run):
+    for outcome in carry_out(items, there, target, options.offset, options.dry_run):
         outcomes.append(outcome)
         console.line(_line(outcome))
-    for note in _left_out(source, target):
+    for note in _omissions(source, target):
         console.line(f"note     {note}")
     counts = {state: sum(o.state == state for o in outcomes) for state in _WORDS}
     parts = [f"{count} {_WORDS[state]}" for state, count in counts.items() if count]
@@ -212,10 +212,10 @@ def _line(outcome: Outcome) -> str:
     return f"{outcome.state:<8} {item.kind} {item.name}{reason}"
 
 
-def in_shadow(wanted: Sequence[Item]) -> tuple[list[Item], list[Outcome]]:
+def in_shadow(originals: Sequence[Item]) -> tuple[list[Item], list[Outcome]]:
     """The items, results with topics of their own; and those that would write the other server's."""
     items, left_out, results = [], [], set()
-    for item in wanted:
+    for item in originals:
         text = shadow.shadowed(item.text, item.topic)
         target = shadow.target_of(item.text)
         if target is not None and target not in results:
@@ -329,8 +329,8 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
         return Item(kind, name, made_by.rstrip().removesuffix(";"), identity)
     tree.set("or_replace", False)
     tree.set("if_not_exists", False)
-    kept = [p for p in tree.args.get("properties") or [] if p.name.upper() not in _STORED_ONLY]
-    tree.set("properties", kept)
+    remaining = [p for p in tree.args.get("properties") or [] if p.name.upper() not in _STORED_ONLY]
+    tree.set("properties", remaining)
     properties = writer.get("overriddenProperties") or {} if isinstance(tree, CreateAsSelect) else {}
     return Item(
         kind,
@@ -340,7 +340,7 @@ def _source(kind: str, described: Mapping[str, Any], writer: Mapping[str, Any]) 
         frozenset(_read_by(tree)),
         _usable(properties),
         str(described.get("topic")),
-        isinstance(tree, CreateAsSelect) or any(p.name.upper() == "PARTITIONS" for p in kept),
+        isinstance(tree, CreateAsSelect) or any(p.name.upper() == "PARTITIONS" for p in remaining),
     )
 
 
@@ -366,7 +366,7 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {name.removeprefix("ksql.streams."): value for name, value in shown.items()}
 
 
-def _left_out(source: Client, target: Client) -> list[str]:
+def _omissions(source: Client, target: Client) -> list[str]:
     """Describe what the import leaves out: connectors, and functions that this server lacks."""
     notes = []
     for connector in _listed(source, "SHOW CONNECTORS;", "connectors"):
@@ -408,27 +408,27 @@ def in_order(items: Sequence[Item]) -> list[Item]:
 
 
 def _number(item: Item) -> int:
-    found = re.search(r"_(\d+)$", item.name) if item.kind == "QUERY" else None
-    return int(found[1]) if found else 0
+    match = re.search(r"_(\d+)$", item.name) if item.kind == "QUERY" else None
+    return int(match[1]) if match else 0
 
 
 def carry_out(
-    wanted: Sequence[Item], there: Sequence[Item], target: Client, offset: str | None, is_dry: bool
+    items: Sequence[Item], there: Sequence[Item], target: Client, offset: str | None, is_dry: bool
 ) -> Iterator[Outcome]:
     """Create the items in order, each with its outcome; raises ClientError if the server does not answer.
 
     Args:
-        wanted: in order.
+        items: in order.
         there: what the target has.
         target: where to create them.
         offset: ``auto.offset.reset`` of new queries; None: as on the other server.
         is_dry: create nothing.
     """
-    known = {(_space(item), item.name): item for item in there if item.kind != "QUERY"}
+    existing = {(_space(item), item.name): item for item in there if item.kind != "QUERY"}
     queries = {item.identity for item in there if item.kind == "QUERY"}
     failed: set[str] = set()
-    for item in wanted:
-        same = known.get((_space(item), item.name)) if item.kind != "QUERY" else None
+    for item in items:
+        same = existing.get((_space(item), item.name)) if item.kind != "QUERY" else None
         if same is not None or (item.kind == "QUERY" and item.identity in queries):
             if same is None or same.identity == item.identity:
                 yield Outcome(item, "there")

@@ -34,10 +34,10 @@ def main(argv: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
     try:
-        given = {"ksql.spark.data.dir": options.data_dir} if options.data_dir else {}
-        folder = Path(str(Config.load(None, overrides=given)["ksql.spark.data.dir"])).expanduser()
-        with EmbeddedRegistry(folder / "registry", options.port, _say) as running:
-            _say(f"ksql.schema.registry.url={running.url}")
+        overrides = {"ksql.spark.data.dir": options.data_dir} if options.data_dir else {}
+        folder = Path(str(Config.load(None, overrides=overrides)["ksql.spark.data.dir"])).expanduser()
+        with EmbeddedRegistry(folder / "registry", options.port, _print_line) as running:
+            _print_line(f"ksql.schema.registry.url={running.url}")
             while running.is_running() and not ended.wait(_LOOK_S):
                 pass
             if not ended.is_set():
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)
 
 

@@ -107,8 +107,8 @@ def places(described: Mapping[str, Any]) -> dict[str, Places]:
 
 def describe(client: Client, name: str) -> dict[str, Any]:
     """Return the answer to DESCRIBE EXTENDED. Raises ClientError."""
-    (told,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
-    described: dict[str, Any] = told["sourceDescription"]
+    (answer,) = client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
+    described: dict[str, Any] = answer["sourceDescription"]
     return described
 
 
@@ -156,9 +156,9 @@ class Result:
             "KEY_FORMAT": self.described.get("keyFormat") or "KAFKA",
             "VALUE_FORMAT": self.described.get("valueFormat") or "JSON",
         }
-        for given in self.tree.properties:
-            if given.name.upper() in _FORMATS:
-                properties[given.name.upper()] = given.value
+        for property_ in self.tree.properties:
+            if property_.name.upper() in _FORMATS:
+                properties[property_.name.upper()] = property_.value
         if windows := self.described.get("windowType"):
             properties["WINDOW_TYPE"] = windows
             select = self.tree.find(nodes.Select)
@@ -172,20 +172,20 @@ class Result:
             f"{quoted_name(c['name'])} {type_text(c['schema'])}{f' {key}' if c.get('type') == 'KEY' else ''}"
             for c in self.columns
         )
-        given_texts = (f"{name} = {_value(value)}" for name, value in properties.items())
-        return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(given_texts)});"
+        settings = (f"{name} = {_value(value)}" for name, value in properties.items())
+        return f"CREATE SOURCE {self.kind} {_THERE} ({', '.join(columns)}) WITH ({', '.join(settings)});"
 
 
 def results(client: Client) -> dict[str, Result]:
     """Return the streams and tables that a server's queries write, by name. Raises ClientError."""
-    found = {}
+    by_name = {}
     for kind in ("STREAM", "TABLE"):
         for entity in client.run(f"LIST {kind}S EXTENDED;"):
             for described in entity.get("sourceDescriptions") or []:
                 tree = _tree(str(described.get("statement") or ""))
                 if isinstance(tree, CreateAsSelect):
-                    found[str(described["name"])] = Result(kind, described, tree)
-    return found
+                    by_name[str(described["name"])] = Result(kind, described, tree)
+    return by_name
 
 
 def compared(source: Client, target: Client, other: Result) -> Comparison:

@@ -393,10 +393,8 @@ class Catalog:
 
         def oid_of(name: Any, *_: Any) -> int | None:
             bare = str(name).rpartition(".")[2].strip('"')
-            found = self._db.execute(
-                "SELECT oid FROM pg_catalog.pg_type WHERE typname = ?", (bare,)
-            ).fetchone()
-            return self._oids.get(bare) or (found[0] if found else None)
+            row = self._db.execute("SELECT oid FROM pg_catalog.pg_type WHERE typname = ?", (bare,)).fetchone()
+            return self._oids.get(bare) or (row[0] if row else None)
 
         names = {oid: name for name, oid in self._oids.items()} | {t.oid: t.name for t in values.TYPES}
         return {
@@ -462,9 +460,9 @@ class Catalog:
             tables = list(query.find_all(exp.Table))
             missing = [one for one in tables if name.lower() in (one.name.lower(), _full_name(one))]
             aliases = {table.alias_or_name.lower() for table in missing}
-            asked = {c for c in query.find_all(exp.Column) if c.name}
+            columns_of_query = {c for c in query.find_all(exp.Column) if c.name}
             # without its table, a column may be any other's
-            own = {c.name.lower() for c in asked if c.table.lower() in aliases or len(tables) == 1}
+            own = {c.name.lower() for c in columns_of_query if c.table.lower() in aliases or len(tables) == 1}
             schema = next((one.db.lower() for one in missing if one.db), "pg_catalog")
             if not missing or schema not in (*CATALOG_SCHEMAS, SCHEMA):
                 return False
@@ -499,15 +497,15 @@ class Catalog:
                     return True
         return False
 
-    def _answer(self, query: exp.Expr, found: Sequence[str] | None, rows: Sequence[Any]) -> Answer:
+    def _answer(self, query: exp.Expr, result_names: Sequence[str] | None, rows: Sequence[Any]) -> Answer:
         # of a UNION, the first query has the names
         selected = query if isinstance(query, exp.Select) else query.find(exp.Select)
         listed = selected.expressions if selected is not None else []
         names = [_name_of(one) for one in listed]
         has_star = any(one.is_star for one in listed)
-        if found is not None and (has_star or len(found) != len(names)):
-            names = list(found)
-        if found is None and has_star:
+        if result_names is not None and (has_star or len(result_names) != len(names)):
+            names = list(result_names)
+        if result_names is None and has_star:
             names = [name for name, one in zip(names, listed, strict=True) if not one.is_star]
         expressions = listed if len(listed) == len(names) and not has_star else [None] * len(names)
         types = tuple(
@@ -520,12 +518,12 @@ class Catalog:
         inner = expression.unalias() if expression is not None else None
         if isinstance(inner, exp.Cast) and inner.to.is_type("text", "varchar"):
             return values.TEXT
-        told = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
+        column_name = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
         is_boolean = isinstance(inner, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or))
         there = [value for value in column if value is not None]
         if there and all(isinstance(value, str) and value.startswith(_ARRAY) for value in there):
             return values.array_of(values.TEXT)
-        if (is_boolean or told in self._booleans) and all(value in (0, 1) for value in there):
+        if (is_boolean or column_name in self._booleans) and all(value in (0, 1) for value in there):
             return values.BOOL
         if there and all(isinstance(value, int) for value in there):
             is_wide = isinstance(inner, exp.Count) or any(not -(2**31) <= value < 2**31 for value in there)
@@ -550,10 +548,10 @@ def _unmarked(value: Any) -> Any:
 
 def _numbers(start: Any, end: Any, *_: Any) -> str:
     """A series of numbers as JSON."""
-    found = range(start or 1, (end or 0) + 1)
-    if len(found) > _MAX_NUMBERS:
+    numbers = range(start or 1, (end or 0) + 1)
+    if len(numbers) > _MAX_NUMBERS:
         raise CatalogError("54000", f"generate_series gives at most {_MAX_NUMBERS:,} numbers.")
-    return json.dumps(list(found))
+    return json.dumps(list(numbers))
 
 
 def _allowed(action: int, what: str | None, *_: Any) -> int:

@@ -62,8 +62,8 @@ def timeout_s(setting: str) -> float:
     (1.5, 2.0, 5.0, 5.0)
     """
     match = _TIMEOUT.fullmatch(setting)
-    asked = int(match[1]) * _UNITS[match[2]] if match is not None else 0.0
-    return min(asked, MAX_S) if asked else MAX_S
+    requested_s = int(match[1]) * _UNITS[match[2]] if match is not None else 0.0
+    return min(requested_s, MAX_S) if requested_s else MAX_S
 
 
 class Described:
@@ -227,10 +227,10 @@ class _Process:
         with contextlib.suppress(OSError):
             self._child.stdin.close()
         if self._child.wait() == -signal.SIGALRM:
-            said = (
+            message = (
                 f"The query of the catalog takes more than statement_timeout, which is at most {MAX_S:g} s."
             )
-            return CatalogError("57014", said)
+            return CatalogError("57014", message)
         return CatalogError("53200", "The query of the catalog takes more memory than there is for it.")
 
     def end(self) -> None:
@@ -260,24 +260,24 @@ def _read(stream: IO[bytes]) -> Any:
 
 def main() -> None:
     """Answer requests until there are no more."""
-    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
     for limit, most in ((resource.RLIMIT_DATA, _MAX_MEMORY), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(OSError, ValueError):  # macOS has no such limit of memory
             resource.setrlimit(limit, (most, most))
-    kept: OrderedDict[bytes, Catalog] = OrderedDict()
+    catalogs: OrderedDict[bytes, Catalog] = OrderedDict()
     with contextlib.suppress(EOFError):
         while True:
-            key, query, session, timeout_s = _read(asked)
+            key, query, session, timeout_s = _read(requests)
             signal.setitimer(signal.ITIMER_REAL, timeout_s)  # ends the process, whatever it does
-            if key not in kept:
-                while len(kept) >= _MAX_KEPT:
-                    kept.popitem(last=False)
+            if key not in catalogs:
+                while len(catalogs) >= _MAX_KEPT:
+                    catalogs.popitem(last=False)
                 _write(answers, pickle.dumps(None))
-                kept[key] = Catalog(_read(asked))
-            kept.move_to_end(key)
+                catalogs[key] = Catalog(_read(requests))
+            catalogs.move_to_end(key)
             answer: Any
             try:
-                answer = _packed(kept[key].ask(query, session))
+                answer = _packed(catalogs[key].ask(query, session))
             except CatalogError as error:
                 answer = error
             except RecursionError:

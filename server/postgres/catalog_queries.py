@@ -55,8 +55,8 @@ def _one(node: exp.Expr) -> exp.Expr:
                 str(node.args["operator"]).rpartition(".")[2].strip(") "), ("", False)
             )
             if name:
-                found = exp.Anonymous(this=name, expressions=[node.expression, node.this])
-                return exp.Not(this=found) if is_negated else found
+                call = exp.Anonymous(this=name, expressions=[node.expression, node.this])
+                return exp.Not(this=call) if is_negated else call
         case exp.RegexpLike():
             return exp.Anonymous(this="REGEXP", expressions=[node.expression, node.this])
         case exp.RegexpILike():
@@ -123,10 +123,10 @@ def _with_elements(select: exp.Select) -> exp.Expr:
     """A query with a row for each element of an array, and its place (``generate_subscripts``)."""
     array = None
     for node in [one for listed in select.expressions for one in listed.find_all(exp.Explode, exp.Anonymous)]:
-        found = _array(node)
-        if found is None:
+        array_node = _array(node)
+        if array_node is None:
             continue
-        array = found.copy()
+        array = array_node.copy()
         value, place = exp.column("value", "_each"), exp.column("key", "_each")
         dot = node.parent.parent if isinstance(node.parent, exp.Paren) else None
         if isinstance(dot, exp.Dot):  # (_pg_expandarray(a)).n is the place, .x the element

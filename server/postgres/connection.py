@@ -153,8 +153,10 @@ class Connection:
                         self._execution.user = message.params.get("user", "")
                         self._execution.settings.take(message.params)
                         if not self._may_enter():
-                            said = "This server takes only clients with a certificate: use sslmode=require."
-                            return await self._channel.refuse("28000", said)
+                            problem = (
+                                "This server takes only clients with a certificate: use sslmode=require."
+                            )
+                            return await self._channel.refuse("28000", problem)
                         if self._logins.is_on:
                             self._channel.send(messages.AuthenticationCleartextPassword())
                         else:
@@ -191,15 +193,15 @@ class Connection:
 
     async def _welcome(self) -> bool:
         if self._host.state != "RUNNING":
-            said = f"The server is {self._host.state.lower()}. Try again soon."
-            return await self._channel.refuse("57P03", said)
+            problem = f"The server is {self._host.state.lower()}. Try again soon."
+            return await self._channel.refuse("57P03", problem)
         if not self._enters(self.client):
-            said = "You have as many connections as one client may have (ksql.client.max.share)."
-            return await self._channel.refuse("53300", said)
+            problem = "You have as many connections as one client may have (ksql.client.max.share)."
+            return await self._channel.refuse("53300", problem)
         self.is_in = True
         CLIENT.set(self.client)
         self._channel.send(messages.AuthenticationOk())
-        for name, value in self._execution.settings.told():
+        for name, value in self._execution.settings.parameter_statuses():
             self._channel.send(messages.ParameterStatus(name=name, value=value))
         self._channel.send(messages.BackendKeyData(process_id=self.process_id, secret_key=self.secret))
         self._ready()
@@ -216,12 +218,12 @@ class Connection:
             while data := await self._channel.next_input(is_begun=came > 0):
                 came += len(data)
                 if came > self._host.most_request_bytes:
-                    said = f"A message may have {self._host.most_request_bytes:,} bytes."
-                    await self._channel.refuse("54000", said)
+                    problem = f"A message may have {self._host.most_request_bytes:,} bytes."
+                    await self._channel.refuse("54000", problem)
                     return
                 is_long = came > CHUNK_BYTES
-                found = self._channel.received(data)
-                while (message := await self._message(found, is_long)) is not None:
+                received = self._channel.received(data)
+                while (message := await self._message(received, is_long)) is not None:
                     came = 0
                     if isinstance(message, messages.Terminate):
                         return
@@ -233,11 +235,13 @@ class Connection:
         finally:
             pump.cancel()
 
-    async def _message(self, found: Iterator[messages.PGMessage], is_long: bool) -> messages.PGMessage | None:
+    async def _message(
+        self, received: Iterator[messages.PGMessage], is_long: bool
+    ) -> messages.PGMessage | None:
         """The next message; a long one is read in a thread."""
         if is_long:
-            return await self._channel.work_on(next, found, None)
-        return next(found, None)
+            return await self._channel.work_on(next, received, None)
+        return next(received, None)
 
     async def _handle(self, message: messages.PGMessage) -> None:
         if self._is_skipping and not isinstance(message, messages.Sync):
@@ -261,11 +265,11 @@ class Connection:
                     statement = portal.prepared.statement
                     await self._execute(portal, message.max_rows)
                 case messages.Close():
-                    found = self._execution.portals.pop(message.name, None) if message.kind == "P" else None
+                    closed = self._execution.portals.pop(message.name, None) if message.kind == "P" else None
                     if message.kind == "S":
                         self._execution.prepared.pop(message.name, None)
-                    if found is not None:
-                        await found.close()
+                    if closed is not None:
+                        await closed.close()
                     self._channel.send(messages.CloseComplete())
                 case messages.Sync():
                     self._is_skipping = False
@@ -294,9 +298,9 @@ class Connection:
             raise Failure("53400", f"Too many statements ({limit}). Try again in {math.ceil(wait_s)} s.")
 
     async def _simple(self, text: str) -> None:
-        found = statements.split(text)
+        pieces = statements.split(text)
         is_empty = True
-        while (statement := await self._channel.work_on(statements.next_statement, found)) is not None:
+        while (statement := await self._channel.work_on(statements.next_statement, pieces)) is not None:
             is_empty = False
             portal = Portal(Prepared(statement, []))
             try:
@@ -325,16 +329,16 @@ class Connection:
         types = list(message.param_types)
         types += [0] * (max(statement.parameters, default=0) - len(types))
         if 0 in types:
-            known = await self._execution.types_of(statement) if columns else {}
-            known[parameters.LIMIT] = values.INT8.oid
+            types_by_place = await self._execution.types_of(statement) if columns else {}
+            types_by_place[parameters.LIMIT] = values.INT8.oid
             types = [
-                given
+                oid
                 or values.oid_of(casts.get(number, ""))
-                or parameters.type_of(columns.get(number), known)
-                for number, given in enumerate(types, 1)
+                or parameters.type_of(columns.get(number), types_by_place)
+                for number, oid in enumerate(types, 1)
             ]
         types = [one or values.TEXT.oid for one in types]
-        prepared[message.statement] = Prepared(statement.kept(), types)
+        prepared[message.statement] = Prepared(statement.without_tree(), types)
         self._channel.send(messages.ParseComplete())
 
     async def _bind(self, message: messages.Bind) -> PgStatement:
@@ -343,8 +347,8 @@ class Connection:
             raise Failure("26000", f"There is no prepared statement {message.statement!r}.")
         count, formats = len(message.param_values), message.param_formats
         if len(formats) > 1 and len(formats) != count:
-            said = f"bind message has {len(formats)} parameter formats but {count} parameters"
-            raise Failure("08P01", said)
+            problem = f"bind message has {len(formats)} parameter formats but {count} parameters"
+            raise Failure("08P01", problem)
         if count != len(prepared.types):
             raise Failure("08P01", f"The statement takes {len(prepared.types)} parameters.")
         if odd := {*formats, *message.result_formats} - {0, 1}:
@@ -355,13 +359,13 @@ class Connection:
             held = sum(one.size for one in portals.values())
             self._execution.check_room("portals", len(portals), held + size)
         if size + count <= _MAX_QUICK_BYTES:
-            given = parameters.given(prepared.types, message)
+            arguments = parameters.decoded_arguments(prepared.types, message)
         else:
-            given = await self._channel.work_on(parameters.given, prepared.types, message)
+            arguments = await self._channel.work_on(parameters.decoded_arguments, prepared.types, message)
         before = portals.pop(message.portal, None)
         if before is not None:
             await before.close()
-        portals[message.portal] = Portal(prepared, given, size, message.result_formats)
+        portals[message.portal] = Portal(prepared, arguments, size, message.result_formats)
         self._channel.send(messages.BindComplete())
         return prepared.statement
 
@@ -504,8 +508,8 @@ def _parsed(
     text: str,
 ) -> tuple[PgStatement, Mapping[int, str | int | parameters.Elements], Mapping[int, str]]:
     """The one statement of a text, what its parameters are compared with, and to what they are cast."""
-    found = statements.split(text)
-    statement = statements.next_statement(found) or PgStatement(Kind.EMPTY, "")
-    if next(found, None) is not None:
+    pieces = statements.split(text)
+    statement = statements.next_statement(pieces) or PgStatement(Kind.EMPTY, "")
+    if next(pieces, None) is not None:
         raise Failure("42601", "A prepared statement is one statement.")
     return statement, parameters.columns_of(statement), parameters.casts_of(statement)

@@ -26,7 +26,7 @@ from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, column_of, once
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.settings import Settings
-from ksql_spark.server.postgres.statements import Kind, PgStatement, statement_of, tree_again
+from ksql_spark.server.postgres.statements import Kind, PgStatement, catalog_tree, statement_of
 from ksql_spark.server.postgres.tables import table_of
 from ksql_spark.server.security.access import note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY
@@ -168,7 +168,7 @@ class Execution:
                 held = sum(one.size for one in self._cursors.values())
                 self.check_room("cursors", len(self._cursors), held + inner.size)
                 await self.open(inner)
-                inner.prepared = Prepared(inner.prepared.statement.kept(), inner.prepared.types)
+                inner.prepared = Prepared(inner.prepared.statement.without_tree(), inner.prepared.types)
                 self._cursors[name] = inner
             case Kind.FETCH:
                 await self._open_fetch(portal)
@@ -179,17 +179,17 @@ class Execution:
                 await self._open_copy(portal)
         portal.check_formats()
 
-    async def request(self, statement: PgStatement, given: Sequence[Any]) -> Request:
+    async def request(self, statement: PgStatement, arguments: Sequence[Any]) -> Request:
         """A request to the engine with a statement and values of its parameters. Raises Failure."""
         # at run time, because it loads Spark
         from ksql_spark.engine import Request
 
         for one in statement.parameters:
-            if one > len(given):
+            if one > len(arguments):
                 raise Failure("42P02", f"There is no parameter ${one}.")
-        named = {parameters.name_of(one): given[one - 1] for one in statement.parameters}
+        named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
         text = (
-            await self._channel.work_on(statement.for_values, given)
+            await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts
             else statement.text
         )
@@ -285,22 +285,22 @@ class Execution:
                 portal.tag = "TRUNCATE TABLE" if is_all else f"{entity.operation} {entity.count}"
                 continue
             members = to_json(entity)
-            said = (members.get("commandStatus") or {}).get("message") or members.get("message")
-            if said:
-                self._channel.notice("NOTICE", said)
+            notice = (members.get("commandStatus") or {}).get("message") or members.get("message")
+            if notice:
+                self._channel.notice("NOTICE", notice)
 
     async def _open_catalog(self, portal: Portal) -> None:
         statement = portal.prepared.statement
-        tree = await self._channel.work_on(tree_again, statement)
+        tree = await self._channel.work_on(catalog_tree, statement)
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
         session = Session(self.user or "anonymous", self.settings.values, self._process_id)
         described = await self._catalog_of()
         most_s = timeout_s(self.settings.values.get("statement_timeout", ""))
-        given = portal.values
+        arguments = portal.values
         asking = asyncio.ensure_future(
             self._catalogs.ask(
-                lambda: tree.transform(lambda node: parameters.literal(node, given)),
+                lambda: tree.transform(lambda node: parameters.literal(node, arguments)),
                 described,
                 session,
                 most_s,
@@ -315,8 +315,8 @@ class Execution:
         portal.held = sum(map(len, answer.pieces))
         others = [*self.portals.values(), *self._cursors.values()]
         if portal.held + sum(one.held for one in others if one is not portal) > _MAX_HELD_BYTES:
-            said = f"The open results of a connection may have {_MAX_HELD_BYTES >> 20} MiB. Close some."
-            raise Failure("53400", said)
+            reason = f"The open results of a connection may have {_MAX_HELD_BYTES >> 20} MiB. Close some."
+            raise Failure("53400", reason)
         portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
         portal.batches = _pieces(answer)
 
@@ -359,15 +359,15 @@ class Execution:
 
     async def _property(self, name: str) -> str:
         """The value of a property of ours: the connection's own, or the server's."""
-        wanted = canonical(name)
+        property_name = canonical(name)
         for own, value in self.settings.properties.items():
-            if canonical(own) == wanted:
+            if canonical(own) == property_name:
                 return value
         request = await self.request(statement_of("SHOW PROPERTIES"), ())
         (entity,) = await self._executed(replace(request, properties={}))
         assert isinstance(entity, PropertiesList), "of SHOW PROPERTIES"
-        found = (one.value for one in entity.properties if canonical(one.name) == wanted)
-        return str(next(found, None) or "")
+        matches = (one.value for one in entity.properties if canonical(one.name) == property_name)
+        return str(next(matches, None) or "")
 
     async def _open_fetch(self, portal: Portal) -> None:
         cursor = self._cursor(portal.prepared.statement)
@@ -379,15 +379,15 @@ class Execution:
     ) -> Batches:
         """The rows of a cursor as they come: up to ``count`` (None: all), within the time if there is one."""
         until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
-        left = math.inf if count is None else count
+        remaining = math.inf if count is None else count
         try:
-            while left and cursor.batches is not None and await cursor.has_more(until):
-                some = cursor.waiting[: -int(min(left, _ROWS_AT_ONCE)) - 1 : -1]
+            while remaining and cursor.batches is not None and await cursor.has_more(until):
+                some = cursor.waiting[: -int(min(remaining, _ROWS_AT_ONCE)) - 1 : -1]
                 del cursor.waiting[-len(some) :]
-                left -= len(some)
+                remaining -= len(some)
                 yield some
         except BaseException:
-            if left:  # rows have been read that did not come: the client must not go on as if they had
+            if remaining:  # rows have been read that did not come: the client must not go on as if they had
                 self._cursors.pop(name, None)
                 await cursor.close()
             raise

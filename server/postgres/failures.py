@@ -41,7 +41,7 @@ def _sqlstate(error: KsqlError) -> str:
 def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, str]:
     """An error as the fields of an ErrorResponse, with its place in the client's text."""
     state = _sqlstate(error)
-    message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.again().message
+    message = CANCELLED if error.condition == "STATEMENT_CANCELLED" else error.without_context().message
     fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
     at = error.position
     if error.condition == "SYNTAX":

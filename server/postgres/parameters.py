@@ -22,9 +22,9 @@ from ksql_spark.server.postgres.trees import tree_of
 LIMIT = -1
 
 
-def casts_of(found: PgStatement) -> dict[int, str]:
+def casts_of(parsed: PgStatement) -> dict[int, str]:
     """The types to which parameters are cast by ``::``, by number."""
-    piece, casts = found.piece, {}
+    piece, casts = parsed.piece, {}
     for at, token in enumerate(piece.tokens):
         if token.token_type == TokenType.PLACEHOLDER and word_at(piece.tokens, at + 1) == "::":
             at += 4 if word_at(piece.tokens, at + 3) == "." else 2
@@ -96,25 +96,25 @@ def _ours(identifier: exp.Expr) -> str:
     return shown_name(name) if identifier.args.get("quoted") else name.upper()
 
 
-def type_of(place: str | int | Elements | None, known: Mapping[Any, int]) -> int:
+def type_of(place: str | int | Elements | None, types: Mapping[Any, int]) -> int:
     """The oid of a parameter's type, by what it is compared with or inserted into; else that of TEXT."""
     if isinstance(place, Elements):
-        return values.array_oid(known.get(place.column, values.TEXT.oid))
-    return known.get(place, values.TEXT.oid)
+        return values.array_oid(types.get(place.column, values.TEXT.oid))
+    return types.get(place, values.TEXT.oid)
 
 
-def given(types: Sequence[int], message: messages.Bind) -> list[Any]:
+def decoded_arguments(types: Sequence[int], message: messages.Bind) -> list[Any]:
     """The values of parameters, whose types have these oids. Raises Failure."""
     formats = message.param_formats
-    found = []
+    arguments = []
     for at, (raw, oid) in enumerate(zip(message.param_values, types, strict=True)):
         deadline.check()
         is_binary = bool(formats) and (formats[at] if len(formats) > 1 else formats[0]) == 1
         try:
-            found.append(values.parameter(raw, oid, is_binary))
+            arguments.append(values.parameter(raw, oid, is_binary))
         except ValueError as error:
             raise Failure("22P02", f"The value of ${at + 1} is wrong: {str(error)[:200]}") from error
-    return found
+    return arguments
 
 
 def stand_in(oid: int) -> Any:
@@ -133,7 +133,7 @@ def stand_in(oid: int) -> Any:
     }.get(oid, "")
 
 
-def literal(node: exp.Expr, given: Sequence[Any]) -> exp.Expr:
+def literal(node: exp.Expr, arguments: Sequence[Any]) -> exp.Expr:
     """The value of a node that is a parameter; any other node itself."""
     number = number_of(node)
-    return exp.convert(given[number - 1]) if number is not None and number <= len(given) else node
+    return exp.convert(arguments[number - 1]) if number is not None and number <= len(arguments) else node

@@ -75,9 +75,9 @@ class Portal:
 
     def check_formats(self) -> None:
         """Raise if there is another number of formats than of columns."""
-        found, wanted = len(self.formats), len(self.columns or ())
-        if found > 1 and found != wanted and self.columns is not None:
-            message = f"bind message has {found} result formats but query has {wanted} columns"
+        formats, columns = len(self.formats), len(self.columns or ())
+        if formats > 1 and formats != columns and self.columns is not None:
+            message = f"bind message has {formats} result formats but query has {columns} columns"
             raise Failure("08P01", message)
 
     def inner(self) -> Portal:
@@ -113,8 +113,10 @@ class Portal:
         while not self.waiting and not self.is_done:
             if self.reading is None:
                 self.reading = asyncio.create_task(_next(self.batches))
-            left_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait((self.reading,), timeout=left_s)  # not cancelled: that would end the query
+            remaining_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
+            await asyncio.wait(
+                (self.reading,), timeout=remaining_s
+            )  # not cancelled: that would end the query
             if not self.reading.done():
                 return False
             reading, self.reading = self.reading, None

@@ -36,7 +36,7 @@ class _Scope:
 
 def relations(piece: StatementText) -> list[Relation]:
     """The relations behind FROM, JOIN, INTO and UPDATE."""
-    found: list[Relation] = []
+    names: list[Relation] = []
     tokens = piece.tokens
     own: set[str] = set()
     scopes = [_Scope(is_query=word(tokens[0]) == "DELETE")]
@@ -66,7 +66,7 @@ def relations(piece: StatementText) -> list[Relation]:
                 is_catalogs = schema in CATALOG_SCHEMAS or (
                     not schema and _folded(piece, at).startswith("pg_")
                 )
-                found.append(Relation(name, is_catalogs))
+                names.append(Relation(name, is_catalogs))
             is_expected = False
         else:
             is_expected = (
@@ -82,7 +82,7 @@ def relations(piece: StatementText) -> list[Relation]:
             if is_name(token) and word_at(tokens, at + 1) == "AS" and word_at(tokens, at + 2) == "(":
                 own.add(_folded(piece, at))  # of WITH name AS (
         at += 1
-    return [one._replace(is_own=not one.is_catalogs and shown_name(one.name).lower() in own) for one in found]
+    return [one._replace(is_own=not one.is_catalogs and shown_name(one.name).lower() in own) for one in names]
 
 
 def _folded(piece: StatementText, at: int) -> str:

@@ -68,13 +68,13 @@ class Respelt:
     text: str
     casts: tuple[Cast, ...] = ()
 
-    def for_values(self, given: Sequence[Any]) -> str:
+    def for_values(self, arguments: Sequence[Any]) -> str:
         """The text without casts of values that have the type already: an index finds only constants."""
         parts, at = [], 0
         for cast in self.casts:
-            value = given[cast.number - 1] if cast.number <= len(given) else None
-            wanted = list if cast.type.startswith("ARRAY") else _OF_TYPE.get(cast.type)
-            if type(value) is wanted:
+            value = arguments[cast.number - 1] if cast.number <= len(arguments) else None
+            python_type = list if cast.type.startswith("ARRAY") else _OF_TYPE.get(cast.type)
+            if type(value) is python_type:
                 parts.append(self.text[at : cast.start])
                 at = cast.end
         return "".join([*parts, self.text[at:]])
@@ -99,14 +99,14 @@ class _Frame:
         written: so far.
         start: where in ``written`` the operand begins that goes on; None: none does.
         calls: how many calls around that operand are not closed.
-        left: the left operand, if this is the array of ``= ANY``.
+        left_operand: the left operand, if this is the array of ``= ANY``.
     """
 
     closes: str = ""
     written: list[_Part] = field(default_factory=list)
     start: int | None = None
     calls: int = 0
-    left: list[_Part] | None = None
+    left_operand: list[_Part] | None = None
 
 
 def word(token: Token) -> str:
@@ -156,7 +156,7 @@ class _Respelling:
         if this and this == frame.closes and not (this == "END" and is_member):
             self._close_calls(frame)
             self._write_blanks(at)
-            if frame.left is None:
+            if frame.left_operand is None:
                 frame.written.append(self._text[token.start : token.end + 1])
             self._pop()
             return at
@@ -174,9 +174,9 @@ class _Respelling:
             return at + is_negated
         is_any = this == "=" and following == "ANY" and self._word(at + 2) == "("
         if is_any and frame.start is not None and self._word(at + 3) != "SELECT":
-            left = frame.written[frame.start :]
+            left_operand = frame.written[frame.start :]
             frame.written[frame.start :] = ["ARRAY_CONTAINS("]
-            self._frames.append(_Frame(")", left=left))
+            self._frames.append(_Frame(")", left_operand=left_operand))
             self._is_joined = True
             return at + 2
         if this == "::" and 0 < at < len(self._tokens) - 1:
@@ -292,8 +292,8 @@ class _Respelling:
         frame = self._frames.pop()
         self._close_calls(frame)
         written = frame.written
-        if frame.left is not None:
-            written = [written, ", ", frame.left, ")"]
+        if frame.left_operand is not None:
+            written = [written, ", ", frame.left_operand, ")"]
         self._frames[-1].written.append(written)
 
 

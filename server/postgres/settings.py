@@ -46,7 +46,7 @@ class Settings:
             if name not in ("user", "database", "options", "replication"):
                 self.set(name, value)
 
-    def told(self) -> Iterator[tuple[str, str]]:
+    def parameter_statuses(self) -> Iterator[tuple[str, str]]:
         """Yield names and values that a client is told of when it connects."""
         for name in _TOLD:
             yield name, self.values[name.lower()]

@@ -90,14 +90,14 @@ class PgStatement:
         """Whether parameters are cast in the text for the engine."""
         return self.respelt is not None and bool(self.respelt.casts)
 
-    def for_values(self, given: Sequence[Any]) -> str:
+    def for_values(self, arguments: Sequence[Any]) -> str:
         """The text for the engine, with these values of parameters."""
-        return self.text if self.respelt is None else self.respelt.for_values(given)
+        return self.text if self.respelt is None else self.respelt.for_values(arguments)
 
-    def kept(self) -> PgStatement:
+    def without_tree(self) -> PgStatement:
         """The statement without its tokens and tree, which take some hundred times the memory of its text."""
         piece = replace(self.piece, tokens=self.piece.tokens[:1], whole="")
-        return replace(self, piece=piece, tree=None, inner=self.inner.kept() if self.inner else None)
+        return replace(self, piece=piece, tree=None, inner=self.inner.without_tree() if self.inner else None)
 
 
 # ---- statements ------------------------------------------------------------------------------------------
@@ -130,9 +130,9 @@ def _scanned(text: str) -> Iterator[Token]:
         yield token
 
 
-def next_statement(found: Iterator[StatementText]) -> PgStatement | None:
+def next_statement(pieces: Iterator[StatementText]) -> PgStatement | None:
     """Classify the next of some statements; None: there is none. Raises as `statement`."""
-    piece = next(found, None)
+    piece = next(pieces, None)
     return None if piece is None else statement(piece)
 
 
@@ -142,9 +142,9 @@ def statement_of(text: str) -> PgStatement:
     return PgStatement(Kind.EMPTY, "") if piece is None else statement(piece)
 
 
-def tree_again(kept: PgStatement) -> exp.Expr | None:
+def catalog_tree(compact: PgStatement) -> exp.Expr | None:
     """The tree of a query for the catalog; None if it cannot be read."""
-    return kept.tree or statement_of(kept.text).tree
+    return compact.tree or statement_of(compact.text).tree
 
 
 def statement(piece: StatementText) -> PgStatement:
@@ -155,13 +155,15 @@ def statement(piece: StatementText) -> PgStatement:
         Failure: a parameter has no possible number.
     """
     parameters = _parameters(piece.tokens)
-    found = _kind_of(piece)
-    return replace(found, parameters=parameters, piece=piece, is_moved=found.is_moved or bool(parameters))
+    classified = _kind_of(piece)
+    return replace(
+        classified, parameters=parameters, piece=piece, is_moved=classified.is_moved or bool(parameters)
+    )
 
 
-def _parameters(found: Sequence[Token]) -> tuple[int, ...]:
+def _parameters(tokens: Sequence[Token]) -> tuple[int, ...]:
     numbers = set()
-    for token in found:
+    for token in tokens:
         if token.token_type == TokenType.PLACEHOLDER:
             digits = token.text.lstrip("0")
             if not 0 < len(digits) < 6 or int(digits) > _MAX_PARAMETERS:
@@ -182,11 +184,11 @@ def _kind_of(piece: StatementText) -> PgStatement:
         return _query(piece)
     if first == "PRINT":
         return _ksql(Kind.QUERY, piece, "SELECT")
-    found = _ksql(Kind.STATEMENT, piece, _tag(piece))
+    classified = _ksql(Kind.STATEMENT, piece, _tag(piece))
     if piece.setting is not None:
         name, value = piece.setting
-        return replace(found, details={"property": name, "value": value})
-    return found
+        return replace(classified, details={"property": name, "value": value})
+    return classified
 
 
 def _query(piece: StatementText) -> PgStatement:
@@ -246,7 +248,7 @@ class _Reader(Cursor):
         self.expect_word("FOR")
         inner = self._inner(self.at, len(self._tokens))
         self.skip(len(self._tokens) - self.at)
-        return self._found(Kind.DECLARE, inner, name=name)
+        return self._statement(Kind.DECLARE, inner, name=name)
 
     def fetch(self) -> PgStatement:
         """FETCH [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""
@@ -262,7 +264,7 @@ class _Reader(Cursor):
         self.one_of("FROM", "IN")
         name = self._name()
         timeout_s = self.bracketed(self._timeout) if self.word("WITH") else None
-        return self._found(Kind.FETCH, name=name, count=count, timeout_s=timeout_s)
+        return self._statement(Kind.FETCH, name=name, count=count, timeout_s=timeout_s)
 
     def whole_number(self, most: int) -> int:
         """An integer."""
@@ -296,7 +298,7 @@ class _Reader(Cursor):
     def close(self) -> PgStatement:
         """CLOSE name."""
         self.expect_word("CLOSE")
-        return self._found(Kind.CLOSE, name=self._name())
+        return self._statement(Kind.CLOSE, name=self._name())
 
     def copy_(self) -> PgStatement:
         """COPY (query) | name [(columns)] TO STDOUT options."""
@@ -316,7 +318,7 @@ class _Reader(Cursor):
             raise Failure("0A000", "COPY writes to STDOUT only.")
         options = self._tokens[self.at :]
         self.skip(len(options))
-        return self._found(Kind.COPY, inner, options=copy_options(options))
+        return self._statement(Kind.COPY, inner, options=copy_options(options))
 
     def _selected(self, first: int) -> PgStatement:
         """``SELECT columns FROM table`` for what is from a token on: ``table (columns)``."""
@@ -339,7 +341,7 @@ class _Reader(Cursor):
         if spaced is None and (not is_setting or not name or " " in name or name in _LISTS):
             return self.other(Kind.STATEMENT, "SHOW")
         self.skip(len(self._tokens) - self.at)
-        return self._found(Kind.SHOW, name=spaced or name)
+        return self._statement(Kind.SHOW, name=spaced or name)
 
     def other(self, kind: Kind, tag: str) -> PgStatement:
         """A statement of KSQL."""
@@ -362,7 +364,7 @@ class _Reader(Cursor):
         is_text = len(self._tokens) - self.at == 1 and self.is_symbol(TokenType.STRING)
         value = self._curr.text if is_text else self._text_of(self.at, len(self._tokens)).strip("'")
         self.skip(len(self._tokens) - self.at)
-        return self._found(Kind.LOCAL, name=name, value=value)
+        return self._statement(Kind.LOCAL, name=name, value=value)
 
     def last(self) -> PgStatement:
         """RESET name, DISCARD ALL, DEALLOCATE name."""
@@ -370,13 +372,13 @@ class _Reader(Cursor):
         self.word("PREPARE")
         name = self._text_of(self.at, len(self._tokens)).strip('"')
         self.skip(len(self._tokens) - self.at)
-        return self._found(Kind.LOCAL, name=name)
+        return self._statement(Kind.LOCAL, name=name)
 
     def _joins(self) -> bool:
         """Whether a name goes on here."""
         return self.is_symbol(TokenType.DOT) or self.is_symbol(TokenType.DOT, -1)
 
-    def _found(self, kind: Kind, inner: PgStatement | None = None, **details: Any) -> PgStatement:
+    def _statement(self, kind: Kind, inner: PgStatement | None = None, **details: Any) -> PgStatement:
         tag = word(self.piece.tokens[0]) if kind == Kind.LOCAL else kind.name
         return PgStatement(kind, self.piece.text, tag, details=details, inner=inner)
 
@@ -428,7 +430,7 @@ def _read(piece: StatementText, rule: Any) -> PgStatement:
     reader = _Reader()
     reader.piece = piece
     try:
-        found: PgStatement = reader.run(piece.tokens, piece.whole, rule)
+        read: PgStatement = reader.run(piece.tokens, piece.whole, rule)
     except ParseFailed as failed:
         raise KsqlError("SYNTAX", reason=str(failed), statement=failed.text) from None
-    return found
+    return read

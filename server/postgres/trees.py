@@ -26,20 +26,20 @@ class _Dialect(Postgres):  # type: ignore[misc]
             super()._advance(times)
 
 
-def tree_of(piece: StatementText, found: Sequence[Token]) -> exp.Expr | None:
+def tree_of(piece: StatementText, tokens: Sequence[Token]) -> exp.Expr | None:
     """A query as PostgreSQL reads it; None if it cannot be read.
 
     Raises:
         Failure: it is nested too deeply.
     """
     depth = 0
-    for token in found:
+    for token in tokens:
         depth += (word(token) in ("(", "[", "CASE")) - (word(token) in (")", "]", "END"))
         if depth > MAX_DEPTH:
             raise Failure("54001", "The statement is nested too deeply.")
     for is_plain in (True, False):
         try:
-            tree = _Dialect().parse(_readable(piece, found, is_plain))
+            tree = _Dialect().parse(_readable(piece, tokens, is_plain))
         except SqlglotError:
             continue
         except RecursionError:

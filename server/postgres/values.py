@@ -216,8 +216,8 @@ def _array_binary(element: PgType) -> Callable[[Any], bytes]:
             if value is None:
                 parts.append(struct.pack("!i", -1))
             else:
-                made = element.binary(value)
-                parts += [struct.pack("!i", len(made)), made]
+                encoded = element.binary(value)
+                parts += [struct.pack("!i", len(encoded)), encoded]
         return b"".join(parts)
 
     return binary
@@ -433,15 +433,15 @@ def _array_of_binary(raw: bytes) -> list[bytes | None]:
     dimensions = struct.unpack_from("!i", raw)[0]
     if dimensions > 1:
         raise ValueError("an array has one dimension")
-    found: list[bytes | None] = []
+    elements: list[bytes | None] = []
     at = 20
     while dimensions and at < len(raw):
         size = struct.unpack_from("!i", raw, at)[0]
         if size < -1 or at + 4 + size > len(raw):
             raise ValueError("an element of an array has a wrong length")
-        found.append(None if size < 0 else raw[at + 4 : at + 4 + size])
+        elements.append(None if size < 0 else raw[at + 4 : at + 4 + size])
         at += 4 + max(size, 0)
-    return found
+    return elements
 
 
 def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:

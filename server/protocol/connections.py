@@ -208,9 +208,9 @@ class IdleProtocol(asyncio.Protocol):
         now = self.loop.time()
         if self.is_at_work():
             self.active_at = now
-        left_s = self.active_at + self.limits.idle_s - now
-        if left_s > 0:
-            self._idle_timer = self.loop.call_later(left_s, self._check_idle)
+        remaining_s = self.active_at + self.limits.idle_s - now
+        if remaining_s > 0:
+            self._idle_timer = self.loop.call_later(remaining_s, self._check_idle)
         else:
             self.close_idle()
 
@@ -271,7 +271,7 @@ class Http2Position:
         #: PRIORITY, RST_STREAM, SETTINGS, PING, unknown ones, and DATA without data
         self.empty = 0
         #: how many bytes remain until the next frame
-        self._left = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self._to_skip = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         #: the start of a frame
         self._begun = b""
         self._is_within_header = False
@@ -279,27 +279,27 @@ class Http2Position:
     @property
     def is_between(self) -> bool:
         """Whether all started frames and headers are complete."""
-        return not (self._left or self._begun or self._is_within_header)
+        return not (self._to_skip or self._begun or self._is_within_header)
 
     def move_over(self, data: bytes, most: int = sys.maxsize) -> int:
         """Process the next piece of the client's input, until ``most`` frames have begun; returns the end."""
         at = 0
         while at < len(data) and most:
-            if self._left:
-                skipped = min(self._left, len(data) - at)
-                self._left -= skipped
+            if self._to_skip:
+                skipped = min(self._to_skip, len(data) - at)
+                self._to_skip -= skipped
                 at += skipped
                 continue
             part = data[at : at + self._FRAME_HEADER_BYTES - len(self._begun)]
             self._begun += part
             at += len(part)
             if len(self._begun) == self._FRAME_HEADER_BYTES:
-                self._left = int.from_bytes(self._begun[:3])
+                self._to_skip = int.from_bytes(self._begun[:3])
                 kind, flags = self._begun[3:5]
                 if kind in (self._HEADERS, self._CONTINUATION):
                     self._is_within_header = not flags & self._END_HEADERS
                 elif kind == self._DATA:
-                    self.empty += not self._left and not flags & self._END_STREAM
+                    self.empty += not self._to_skip and not flags & self._END_STREAM
                 else:
                     self.empty += kind != self._WINDOW_UPDATE
                 self._begun = b""

@@ -388,15 +388,15 @@ def _http2(limits: Limits) -> Any:
 
         def close_late(self) -> None:
             """Send GOAWAY, and close."""
-            self._say_goaway()
+            self._send_goaway()
             super().close_late()
 
         def close_idle(self) -> None:
             """Send GOAWAY, and close."""
-            self._say_goaway()
+            self._send_goaway()
             super().close_idle()
 
-        def _say_goaway(self) -> None:
+        def _send_goaway(self) -> None:
             self.conn.close()
             self.flush()
 

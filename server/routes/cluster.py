@@ -56,10 +56,10 @@ async def cluster_status(http: Request) -> Response:
     def ask(engine: Engine) -> dict[str, HostStatus] | None:
         return engine.cluster.status() if engine.cluster.has_heartbeats else None
 
-    found = await host.call(ask)
-    if found is None:
+    servers = await host.call(ask)
+    if servers is None:
         raise _off("ksql.heartbeat.enable")
-    return JSONResponse(to_json(ClusterStatusResponse(found)))
+    return JSONResponse(to_json(ClusterStatusResponse(servers)))
 
 
 @router.endpoint(
@@ -106,8 +106,8 @@ async def metadata_for_key(http: Request) -> Response:
     """The partition of a table's key, the server that writes it, and other servers that can serve it."""
     host: Host = http.app.state.host
     body = read_body(MetadataForKeyBody, http)
-    found = await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key))
-    return JSONResponse(to_json(found))
+    metadata = await host.call(lambda engine: engine.cluster.metadata_for_key(body.table, body.key))
+    return JSONResponse(to_json(metadata))
 
 
 @router.endpoint(
@@ -116,8 +116,8 @@ async def metadata_for_key(http: Request) -> Response:
 async def all_metadata(http: Request) -> Response:
     """The servers, the tables that each of them writes, and the partitions that it reads."""
     host: Host = http.app.state.host
-    found = await host.call(lambda engine: engine.cluster.all_metadata())
-    return JSONResponse(to_json(StreamsMetadataList(tuple(found))))
+    servers = await host.call(lambda engine: engine.cluster.all_metadata())
+    return JSONResponse(to_json(StreamsMetadataList(tuple(servers))))
 
 
 @router.endpoint(

@@ -25,12 +25,12 @@ router = Router()
 async def settings(http: Request, plugin: str) -> Response:
     """The settings of a class of connectors, as Kafka Connect describes them."""
     host: Host = http.app.state.host
-    found = await host.call(lambda engine: engine.connector_settings(plugin))
-    if found is None:
+    descriptions = await host.call(lambda engine: engine.connector_settings(plugin))
+    if descriptions is None:
         raise RequestError(
             f"Kafka Connect has no plugin {plugin}; SHOW CONNECTOR PLUGINS lists them.", NOT_FOUND
         )
-    return JSONResponse(to_json(found))
+    return JSONResponse(to_json(descriptions))
 
 
 @router.endpoint(

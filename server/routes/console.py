@@ -30,7 +30,7 @@ async def root(http: Request) -> Response:
 async def file(http: Request, name: str) -> Response:
     """A file of the console. It has no data, so anybody may have it; 404 if ksql.console.enabled is false."""
     console: Console | None = http.app.state.console
-    found = console.response(name, http.scope) if console is not None else None
-    if found is None:
+    response = console.response(name, http.scope) if console is not None else None
+    if response is None:
         raise RequestError(f"There is no resource /console/{name}.", NOT_FOUND)
-    return found
+    return response

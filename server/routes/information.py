@@ -54,12 +54,12 @@ async def rights(http: Request) -> Response:
     """The client's name, and the roles that it has."""
     principal = principal_of(http)
     role = principal.rights.role
-    found = CallerRights(
+    caller = CallerRights(
         user=principal.name,
         role=role.label if role is not None else None,
         grants=tuple(RoleGrant(grant.role.label, grant.pattern) for grant in principal.rights.grants),
     )
-    return JSONResponse(to_json(found))
+    return JSONResponse(to_json(caller))
 
 
 @router.endpoint(
@@ -74,9 +74,9 @@ async def healthcheck(http: Request) -> Response:
     Reasons are only for clients with a role for everything.
     """
     host: Host = http.app.state.host
-    found, principal = await host.health(), principal_of(http)
+    health, principal = await host.health(), principal_of(http)
     is_for_all = principal is not STRANGER and principal.rights.role is not None
-    return JSONResponse(to_json(found if is_for_all else found.in_short()))
+    return JSONResponse(to_json(health if is_for_all else health.in_short()))
 
 
 @router.endpoint("GET", "/status", Rules(Role.READER), openapi_extra=_described(CommandStatuses))
@@ -95,10 +95,10 @@ async def statuses(http: Request) -> Response:
 async def status(http: Request, type: str, entity: str, action: str) -> Response:
     """The last status of one command."""
     host: Host = http.app.state.host
-    found = await host.call(lambda engine: engine.status(type, entity, action))
-    if found is None:
+    command_status = await host.call(lambda engine: engine.status(type, entity, action))
+    if command_status is None:
         raise RequestError(f"Command {type}/{entity}/{action} does not exist.", NOT_FOUND)
-    return JSONResponse(to_json(found))
+    return JSONResponse(to_json(command_status))
 
 
 @router.endpoint(

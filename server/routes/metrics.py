@@ -23,8 +23,8 @@ router = Router()
 async def metrics(http: Request) -> Response:
     """Metrics of requests, queries, views and the process, in Prometheus' text format."""
     host: Host = http.app.state.host
-    found = http.app.state.metrics
-    if found is None:
+    server_metrics = http.app.state.metrics
+    if server_metrics is None:
         raise RequestError("Metrics are not available: prometheus-client is not installed.", NOT_FOUND)
-    text, media_type = await host.check(found.text)
+    text, media_type = await host.check(server_metrics.text)
     return Response(text, media_type=media_type)

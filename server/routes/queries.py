@@ -67,8 +67,8 @@ async def query_stream(http: Request) -> Response:
     principal = principal_of(http)
     body = read_body(QueryStreamBody, http)
     request = body.request(principal.rights, principal.user, client_of(http))
-    if (found := await looked_up(host, request, len(http.scope[BODY]), media_type)) is not None:
-        return found
+    if (lookup_response := await looked_up(host, request, len(http.scope[BODY]), media_type)) is not None:
+        return lookup_response
     stream, response = await _start(http, request, media_type, DELIMITED)
     if stream.kind == "PRINT" and media_type != DELIMITED:
         await host.close(stream)
@@ -98,8 +98,8 @@ async def query(http: Request) -> Response:
     principal = principal_of(http)
     body = read_body(StatementsBody, http)
     request = body.request(principal.rights, principal.user, client=client_of(http))
-    if (found := await looked_up(host, request, len(http.scope[BODY]), media_type)) is not None:
-        return found
+    if (lookup_response := await looked_up(host, request, len(http.scope[BODY]), media_type)) is not None:
+        return lookup_response
     _, response = await _start(http, request, media_type, TEXT)
     return response
 
@@ -142,5 +142,5 @@ async def _start(
 
     stream, response = await host.call_while_connected(http, request, start, is_query=True)
     note_query(principal_of(http), stream, request)
-    response.headers.update(result_headers(request, request.known))
+    response.headers.update(result_headers(request, request.positions))
     return stream, response

@@ -47,8 +47,8 @@ async def records(http: Request, topic: str) -> Response:
     limit = _number(http, "limit", 20) or 0
     if not 1 <= limit <= MOST_RECORDS:
         raise RequestError(f"limit is {limit}, not a number from 1 to {MOST_RECORDS}.")
-    found = await host.call(lambda engine: engine.raw_records(topic, partition, offset, limit, rights))
-    return JSONResponse(to_json(found))
+    raw_records = await host.call(lambda engine: engine.raw_records(topic, partition, offset, limit, rights))
+    return JSONResponse(to_json(raw_records))
 
 
 @router.endpoint(

@@ -61,7 +61,7 @@ async def run_statements(http: Request) -> Response:
 
     with host.handling_statements():
         answer = await host.call_while_connected(http, request, run)
-    token = request.known.token
+    token = request.positions.token
     return Response(
         answer,
         headers={} if token is None else {TOKEN_HEADER: token},

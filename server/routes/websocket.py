@@ -44,8 +44,8 @@ async def ws_query(socket: WebSocket) -> None:
         if text is None:
             raise RequestError("The URL has no parameter request.")
         principal = principal_of(socket)
-        asked = parsed_body(StatementsBody, text)
-        request = asked.request(principal.rights, principal.user, client=client_of(socket))
+        parsed = parsed_body(StatementsBody, text)
+        request = parsed.request(principal.rights, principal.user, client=client_of(socket))
         stream = await host.query(request)
         note_query(principal, stream, request)
         host.opened(stream)

@@ -123,7 +123,7 @@ class Logins:
         Raises:
             RequestError: 429 if too many attempts have failed.
         """
-        if self._authenticator.was_right(header):
+        if self._authenticator.has_succeeded(header):
             return
         key = (address, self._authenticator.claimed(header))
         if (
@@ -159,13 +159,13 @@ class AccessGuard:
         if self._authenticator.is_on:
             rules = self._endpoints.rules(scope["path"])
             if any(fnmatchcase(scope["path"], pattern) for pattern in self._skipped):
-                return self._known_or_stranger(scope, receive, send)
+                return self._optionally_authenticated(scope, receive, send)
             if rules.role is not None:
                 return self._authenticated(rules.role, rules.takes_patterns, scope, receive, send)
         scope["ksql_spark.principal"] = ANYBODY
         return self._app(scope, receive, send)
 
-    async def _known_or_stranger(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _optionally_authenticated(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that needs no authentication; who logs in all the same may learn more."""
         scope["ksql_spark.principal"] = STRANGER
         header = Headers(scope=scope).get("authorization")
@@ -227,17 +227,17 @@ class Buckets:
         self._rate = most
         self._full = max(1.0, most)
         #: client -> remaining requests, and when that was computed; the most recent clients are last
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        self._levels: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, client: Hashable, take: float = 1.0) -> float:
         """Take a request from the bucket; returns 0, or the seconds until one is available."""
         now = time.monotonic()
-        tokens, at = self._left.pop(client, (self._full, now))
+        tokens, at = self._levels.pop(client, (self._full, now))
         tokens = min(self._full, tokens + (now - at) * self._rate)
         is_there = tokens >= 1
-        self._left[client] = (tokens - take if is_there else tokens, now)
-        if len(self._left) > MAX_CLIENTS:
-            self._left.popitem(last=False)
+        self._levels[client] = (tokens - take if is_there else tokens, now)
+        if len(self._levels) > MAX_CLIENTS:
+            self._levels.popitem(last=False)
         return 0.0 if is_there else (1 - tokens) / self._rate
 
 

@@ -94,10 +94,10 @@ class Authenticator:
 
     def remembered(self, header: str | None) -> Principal | None:
         """The client's principal if it was checked recently; never blocks."""
-        found = self._remembered.get(self._digest(header or ""))
-        return found[0] if found is not None and found[1] > time.monotonic() else None
+        entry = self._remembered.get(self._digest(header or ""))
+        return entry[0] if entry is not None and entry[1] > time.monotonic() else None
 
-    def was_right(self, header: str | None) -> bool:
+    def has_succeeded(self, header: str | None) -> bool:
         """Whether these credentials were correct before, even if they must be checked again."""
         return self._digest(header or "") in self._remembered
 
@@ -172,11 +172,11 @@ class Users:
     """
 
     def __init__(self, file: Path | None) -> None:
-        self.known: dict[str, tuple[str, Rights]] = {}
+        self.accounts: dict[str, tuple[str, Rights]] = {}
         if file is not None:
             self._read(file)
         # rejecting an unknown user takes as long as rejecting a wrong password
-        self._nobody = hash_password("") if self.known else ""
+        self._nobody = hash_password("") if self.accounts else ""
 
     def _read(self, file: Path) -> None:
         try:
@@ -189,7 +189,7 @@ class Users:
             try:
                 name, text, roles = line.strip().split(":", 2)
                 check_hash(text)
-                self.known[name] = (text, Rights.of(roles.split()))
+                self.accounts[name] = (text, Rights.of(roles.split()))
             except ValueError as error:
                 raise _unusable(file, f"line {number} is not name:hash:roles ({error})") from None
 
@@ -203,8 +203,8 @@ class Users:
             name, colon, password = base64.b64decode(credentials, validate=True).decode().partition(":")
         except ValueError:
             raise Refused(_WRONG_PASSWORD, "credentials that are not base64") from None
-        text, rights = self.known.get(name, (self._nobody, Rights(None)))
-        if not colon or not text or not is_password(password, text) or name not in self.known:
+        text, rights = self.accounts.get(name, (self._nobody, Rights(None)))
+        if not colon or not text or not is_password(password, text) or name not in self.accounts:
             raise Refused(_WRONG_PASSWORD, f"user {name!r}: unknown, or wrong password")
         return Principal(name, rights)
 
@@ -235,7 +235,7 @@ class Tokens:
             self._expected["aud"] = {"essential": True, "value": str(audience)}
         self._lock = threading.Lock()
         self._keys: Any = None
-        self._asked = 0.0
+        self._asked_at = 0.0
         if not self._is_url:
             self._ask()
 
@@ -272,9 +272,9 @@ class Tokens:
 
     def _current(self, ask_again: bool) -> Any:
         with self._lock:
-            age = time.monotonic() - self._asked
+            age = time.monotonic() - self._asked_at
             if self._is_url and (self._keys is None or age > (RETRY_S if ask_again else KEYS_S)):
-                if self._keys is None and self._asked and age < RETRY_S:
+                if self._keys is None and self._asked_at and age < RETRY_S:
                     raise ValueError("the keys could not be read a moment ago")
                 self._ask()
             if self._keys is None:
@@ -284,7 +284,7 @@ class Tokens:
     def _ask(self) -> None:
         from joserfc.jwk import KeySet
 
-        self._asked = time.monotonic()
+        self._asked_at = time.monotonic()
         try:
             if self._is_url:
                 answer = httpx.get(self._place, timeout=5, follow_redirects=False)

@@ -44,10 +44,10 @@ MAX_DIGITS = 20
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
     """The first header named ``name`` (lower case) of a request."""
-    found: bytes
-    for given, found in scope["headers"]:
-        if given == name:
-            return found
+    value: bytes
+    for key, value in scope["headers"]:
+        if key == name:
+            return value
     return None
 
 
@@ -71,21 +71,21 @@ class HostGuard:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass one request on, or reject it (ASGI)."""
         if scope["type"] in ("http", "websocket"):
-            given = (header_of(scope, b"host") or b"").decode("latin-1")
-            if not self._is_ours(given):
+            host = (header_of(scope, b"host") or b"").decode("latin-1")
+            if not self._is_ours(host):
                 problem = RequestError(
-                    f"This server does not accept requests for the host name {given}. If that is its name, "
+                    f"This server does not accept requests for the host name {host}. If that is its name, "
                     f"add it to ksql.server.allowed.hosts in the server's configuration.",
                     FORBIDDEN,
                 )
                 return errors.refuse(errors.response(problem), scope, receive, send)
         return self._app(scope, receive, send)
 
-    def _is_name_of_ours(self, given: str) -> bool:
-        if not given or ANY in self._names:
+    def _is_name_of_ours(self, host: str) -> bool:
+        if not host or ANY in self._names:
             return True
         try:
-            name = (urlsplit(f"//{given}").hostname or "").rstrip(".")
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
         except ValueError:
             return False
         return (
@@ -157,13 +157,13 @@ class MediaTypeGuard:
         rules = self._endpoints.rules(scope["path"]) if scope["type"] == "http" else None
         if rules and scope["method"] not in ("GET", "HEAD", "OPTIONS") and not rules.only_reads:
             headers = Headers(scope=scope)
-            given = headers.getlist("content-type")
+            types = headers.getlist("content-type")
             is_of_browser = "origin" in headers or "sec-fetch-site" in headers
-            is_taken = all(_is_json(name) or media_type(name) in rules.media_types for name in given)
-            if not is_taken or (is_of_browser and not given):
+            is_accepted = all(_is_json(name) or media_type(name) in rules.media_types for name in types)
+            if not is_accepted or (is_of_browser and not types):
                 problem = RequestError(
                     f"{scope['path']} requires the header Content-Type: application/json, but got "
-                    f"{', '.join(given) or 'none'}. With curl, add -H 'Content-Type: application/json'.",
+                    f"{', '.join(types) or 'none'}. With curl, add -H 'Content-Type: application/json'.",
                     UNSUPPORTED_MEDIA_TYPE,
                 )
                 return errors.response(problem)(scope, receive, send)

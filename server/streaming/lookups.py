@@ -16,7 +16,7 @@ from ksql_spark.server.models import STALE_HEADER, TOKEN_HEADER
 from ksql_spark.server.streaming.responses import DELIMITED, complete_body, delimited_body, format_of
 
 if TYPE_CHECKING:
-    from ksql_spark.consistency import Known
+    from ksql_spark.consistency import KnownPositions
     from ksql_spark.engine import LookUp, Request
 
 _TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
@@ -51,13 +51,13 @@ async def looked_up(host: Host, request: Request, size: int, media_type: str) ->
     return Response(rows, headers=result_headers(request, look_up), media_type=media_type)
 
 
-def result_headers(request: Request, known: Known | LookUp) -> dict[str, str]:
+def result_headers(request: Request, positions: KnownPositions | LookUp) -> dict[str, str]:
     """The headers of a result: its consistency token, if the client wants one, and what may make it stale."""
     headers = {}
-    if _wants_token(request) and (token := known.token) is not None:
+    if _wants_token(request) and (token := positions.token) is not None:
         headers[TOKEN_HEADER] = token
-    if known.stopped:
-        headers[STALE_HEADER] = ", ".join(known.stopped)
+    if positions.stopped:
+        headers[STALE_HEADER] = ", ".join(positions.stopped)
     return headers
 
 

@@ -426,17 +426,17 @@ class _Columns:
     def __init__(self, size: int = 1000) -> None:
         self._size = size
         #: by the identity of the list, which is kept alive in the entry
-        self._known: dict[int, tuple[list[ResultColumn], bytes]] = {}
+        self._cache: dict[int, tuple[list[ResultColumn], bytes]] = {}
 
     def of(self, columns: list[ResultColumn]) -> bytes:
         """Return the end of a header: ``"columnNames":[…],"columnTypes":[…]}``."""
-        cached = self._known.get(id(columns))
+        cached = self._cache.get(id(columns))
         if cached is None:
             names, types = [c.name for c in columns], [c.type for c in columns]
             cached = columns, b'"columnNames":%b,"columnTypes":%b}' % (encode(names), encode(types))
-            if len(self._known) >= self._size:
-                self._known = {}
-            self._known[id(columns)] = cached
+            if len(self._cache) >= self._size:
+                self._cache = {}
+            self._cache[id(columns)] = cached
         return cached[1]
 
 

@@ -112,12 +112,14 @@ def problem(line: str) -> str | None:
     text = line.strip()
     if text.startswith("\\"):
         word = text.split()[0].lower().removesuffix(";")
-        known = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
-        if word in known:
-            return f"Syntax: {known[word].usage}"
+        by_name = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+        if word in by_name:
+            return f"Syntax: {by_name[word].usage}"
         import difflib
 
-        close = difflib.get_close_matches(word, [name for name in known if name[0] == "\\"], n=1, cutoff=0.7)
+        close = difflib.get_close_matches(
+            word, [name for name in by_name if name[0] == "\\"], n=1, cutoff=0.7
+        )
         advice = f"Did you mean {close[0]}?" if close else "help lists the commands."
         return f"Unknown command '{word}'. {advice}"
     guess = meant(line)

@@ -50,10 +50,10 @@ def _editor() -> list[str]:
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if named:
         return shlex.split(named)
-    found = next((path for name in ("editor", "nano", "vi") if (path := shutil.which(name))), None)
-    if found is None:
+    editor = next((path for name in ("editor", "nano", "vi") if (path := shutil.which(name))), None)
+    if editor is None:
         raise CommandProblem("There is no editor: set the environment variable EDITOR.")
-    return [found]
+    return [editor]
 
 
 COMMAND = Command(r"\e", r"\e", "change the last statement in $EDITOR, and run it", _run)

@@ -54,7 +54,7 @@ def _explain(context: Context, words: Sequence[str]) -> None:
     console = context.session.console
     name = " ".join(words).lower().removesuffix(";")
     command = next((one for one in COMMANDS if name in (one.name, *one.aliases)), None)
-    nodes = pages.found(words)
+    nodes = pages.statements_named(words)
     if command is not None:
         console.line(f"{console.cyan(command.usage)}  {command.help}")
     elif len(nodes) > 1:

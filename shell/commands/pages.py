@@ -285,11 +285,11 @@ def syntax(node: type[Statement]) -> str:
     >>> syntax(types.DropType)
     'DROP TYPE [IF EXISTS] name;'
     """
-    said = " ".join((inspect.getdoc(node) or "").split("\n\n")[0].split())
-    return PAGES[node].syntax or said.split(";")[0].removesuffix(".") + ";"
+    summary = " ".join((inspect.getdoc(node) or "").split("\n\n")[0].split())
+    return PAGES[node].syntax or summary.split(";")[0].removesuffix(".") + ";"
 
 
-def found(words: Sequence[str]) -> list[type[Statement]]:
+def statements_named(words: Sequence[str]) -> list[type[Statement]]:
     """The statements that begin with ``words``, or those whose title ``words`` begin with.
 
     >>> [node.__name__ for node in found(["drop"])]
@@ -297,16 +297,21 @@ def found(words: Sequence[str]) -> list[type[Statement]]:
     >>> [node.__name__ for node in found("create stream s".split())]
     ['CreateSource']
     """
-    wanted = " ".join(words).upper().removesuffix(";") + " "
-    exact = [node for node, page in PAGES.items() if any(wanted == f"{title} " for title in page.titles)]
+    beginning = " ".join(words).upper().removesuffix(";") + " "
+    exact = [node for node, page in PAGES.items() if any(beginning == f"{title} " for title in page.titles)]
     if exact:
         return exact
     begun = [
-        node for node, page in PAGES.items() if any(f"{title} ".startswith(wanted) for title in page.titles)
+        node
+        for node, page in PAGES.items()
+        if any(f"{title} ".startswith(beginning) for title in page.titles)
     ]
     if begun:
         return begun
     longer = {
-        title: node for node, page in PAGES.items() for title in page.titles if wanted.startswith(f"{title} ")
+        title: node
+        for node, page in PAGES.items()
+        for title in page.titles
+        if beginning.startswith(f"{title} ")
     }
     return [longer[max(longer, key=len)]] if longer else []

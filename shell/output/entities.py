@@ -508,8 +508,8 @@ def _query_description(entity: Entity) -> Iterator[Part]:
 
 
 def _freshness(entity: Entity) -> Iterator[Part]:
-    found = entity.get("freshness") or {}
-    stages = found.get("stages") or []
+    freshness = entity.get("freshness") or {}
+    stages = freshness.get("stages") or []
     if stages:
         rows = [
             (stage["name"], stage["state"] or stage["kind"], seconds(stage["delaySeconds"]), evidence)
@@ -517,7 +517,7 @@ def _freshness(entity: Entity) -> Iterator[Part]:
             for evidence in stage["evidence"] or [""]
         ]
         yield table(("Stage", "State", "Adds", "Evidence"), rows, right=(2,))
-    yield found.get("verdict") or ""
+    yield freshness.get("verdict") or ""
 
 
 def seconds(value: float | None) -> str:

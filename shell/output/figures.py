@@ -60,22 +60,22 @@ def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
     before: dict[str, list[str]] = {}
     for edge in graph.get("edges") or []:
         before.setdefault(edge["target"], []).append(edge["source"])
-    left = [f"{kind}:{name}" for name in sources for kind in ("stream", "table")]
+    unvisited = [f"{kind}:{name}" for name in sources for kind in ("stream", "table")]
     seen: set[str] = set()
-    while left:
-        node = left.pop()
+    while unvisited:
+        node = unvisited.pop()
         if node not in seen:
             seen.add(node)
-            left += before.get(node, ())
-    found = [
+            unvisited += before.get(node, ())
+    figures = [
         node.get("figures") or {}
         for node in graph.get("nodes") or []
         if node.get("kind") == "QUERY" and f"query:{node.get('name')}" in seen
     ]
-    if not found:
+    if not figures:
         return ""
-    errors = sum(map(errors_of, found))
-    lag = max((one["lagRecords"] for one in found if one.get("lagRecords") is not None), default=None)
+    errors = sum(map(errors_of, figures))
+    lag = max((one["lagRecords"] for one in figures if one.get("lagRecords") is not None), default=None)
     return f"{count_text(lag)} behind · {errors:,} error{'' if errors == 1 else 's'}"
 
 

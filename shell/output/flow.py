@@ -51,21 +51,21 @@ def flow(description: Mapping[str, Any], graph: Mapping[str, Any]) -> Tree | Non
         if match is None:
             continue
         depth, title, details = len(match[1]), match[2], _details(match[3])
-        made = Tree(_label(title, details, states))
+        step = Tree(_label(title, details, states))
         topic = next((text[7:] for text in details if text.startswith("Topic: ")), "")
         while open_steps and open_steps[-1][0] >= depth:
             open_steps.pop()
         if title == "SINK":
-            last = sinks[topic] = made
+            last = sinks[topic] = step
             open_steps.clear()
         elif open_steps:
-            open_steps[-1][1].below.append(made)
-        open_steps.append((depth, made))
+            open_steps[-1][1].below.append(step)
+        open_steps.append((depth, step))
         if title.endswith("SOURCE"):
             if topic in sinks:  # an internal topic: what writes it is part of this query
-                made.below.append(sinks[topic])
+                step.below.append(sinks[topic])
             else:
-                made.below += [Tree(writer) for writer in writers.get(f"topic:{topic}", ())]
+                step.below += [Tree(writer) for writer in writers.get(f"topic:{topic}", ())]
     if last is None:
         return None
     query = nodes.get(f"query:{description.get('id')}")

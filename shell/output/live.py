@@ -86,17 +86,17 @@ class LiveTable:
         """The table in at most ``height`` lines: if there are more keys, those that changed last."""
         now = time.monotonic() if now is None else now
         room = max(1, height - FRAME_LINES)
-        kept = list(self._rows.items())
-        if len(kept) > room:
+        shown = list(self._rows.items())
+        if len(shown) > room:
             order = {key: number for number, key in enumerate(self._rows)}
-            latest = sorted(kept, key=lambda item: (max(item[1][1], default=0.0), order[item[0]]))[-room:]
-            kept = sorted(latest, key=lambda item: order[item[0]])
+            latest = sorted(shown, key=lambda item: (max(item[1][1], default=0.0), order[item[0]]))[-room:]
+            shown = sorted(latest, key=lambda item: order[item[0]])
         frames = [
             {
                 "columns": values,
                 "changed": {index for index, at in enumerate(changed) if at and now - at < MARKED_S},
             }
-            for values, (_, changed) in ((row[0], row) for _, row in kept)
+            for values, (_, changed) in ((row[0], row) for _, row in shown)
         ]
         out = io.StringIO()
         page = Console(out, tty=console.tty, columns=console.columns)

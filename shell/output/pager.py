@@ -19,7 +19,7 @@ def command() -> list[str] | None:
     if named is not None:
         words = shlex.split(named)
         return words if words and words != ["cat"] else None
-    return next(([found] for name in ("less", "more") if (found := shutil.which(name))), None)
+    return next(([program] for name in ("less", "more") if (program := shutil.which(name))), None)
 
 
 class Pager:

@@ -168,22 +168,22 @@ class RowPrinter:
         console = self._console
         if console.column_width:
             return [console.column_width] * len(self._columns)
-        wanted = []
+        widths = []
         for index, column in enumerate(self._columns):
             seen = [width(line) for row in first for line in text_of(row, index, column, console).split("\n")]
             by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
             if console.in_zone is not None and (column.type == "TIMESTAMP" or column.name in TIMES):
                 by_type = ZONED_WIDTH
-            wanted.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
+            widths.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
         room = console.columns
         if room is None:
-            return wanted
-        room -= 3 * len(wanted) + 1
-        if sum(wanted) > room:
-            return fit(wanted, room, [LEAST_WIDTH] * len(wanted))
+            return widths
+        room -= 3 * len(widths) + 1
+        if sum(widths) > room:
+            return fit(widths, room, [LEAST_WIDTH] * len(widths))
         if self._more:
-            return self._widen(wanted, room - sum(wanted))
-        return wanted
+            return self._widen(widths, room - sum(widths))
+        return widths
 
     def _widen(self, widths: list[int], spare: int) -> list[int]:
         """Widen columns of variable length by ``spare``, at most to twice their width."""

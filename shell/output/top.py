@@ -73,17 +73,18 @@ class Top:
     @property
     def shown(self) -> list[Query]:
         """The queries to show, in order."""
-        column, wanted = COLUMNS[self.sort], self.filter.casefold()
-        found = [
+        column, searched = COLUMNS[self.sort], self.filter.casefold()
+        matching = [
             query
             for query in sorted(self.all, key=lambda query: str(query.get("name")))
             if any(
-                wanted in str(query.get(member) or "").casefold() for member in ("name", "state", "statement")
+                searched in str(query.get(member) or "").casefold()
+                for member in ("name", "state", "statement")
             )
         ]
-        known = [query for query in found if column.value(query) is not None]
-        known.sort(key=column.value, reverse=column.falls != self.is_reversed)
-        return [*known, *(query for query in found if column.value(query) is None)]
+        with_value = [query for query in matching if column.value(query) is not None]
+        with_value.sort(key=column.value, reverse=column.falls != self.is_reversed)
+        return [*with_value, *(query for query in matching if column.value(query) is None)]
 
     @property
     def current(self) -> Query | None:
@@ -137,15 +138,15 @@ class Top:
         # ids are cut before columns are left out
         others = sum(widths[1:]) + 2 * (len(widths) - 1)
         widths[0] = min(widths[0], max(LEAST_ID, columns - others))
-        kept = [
+        shown_columns = [
             index for index in range(len(COLUMNS)) if sum(widths[: index + 1]) + 2 * index <= columns
         ] or [0]
-        if not any(query.get("host") for query in queries) and len(COLUMNS) - 1 in kept:
-            kept.remove(len(COLUMNS) - 1)
+        if not any(query.get("host") for query in queries) and len(COLUMNS) - 1 in shown_columns:
+            shown_columns.remove(len(COLUMNS) - 1)
         widths[0] = min(widths[0], columns)
-        lines = [f"{'  ' * is_chosen}{console.bold(_line(headers, widths, kept, console))}"]
+        lines = [f"{'  ' * is_chosen}{console.bold(_line(headers, widths, shown_columns, console))}"]
         for row, query in zip(cells, queries, strict=True):
-            line = _line(row, widths, kept, console)
+            line = _line(row, widths, shown_columns, console)
             if is_chosen and query is current:
                 lines.append(f"> {console.inverse(line)}")
             else:
@@ -153,8 +154,10 @@ class Top:
         return [clip(self.summary, columns, console.ellipsis), *lines]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], kept: Sequence[int], console: Console) -> str:
-    shown = (pad(clip(cells[i], widths[i], console.ellipsis), widths[i], COLUMNS[i].falls) for i in kept)
+def _line(cells: Sequence[str], widths: Sequence[int], shown_columns: Sequence[int], console: Console) -> str:
+    shown = (
+        pad(clip(cells[i], widths[i], console.ellipsis), widths[i], COLUMNS[i].falls) for i in shown_columns
+    )
     return "  ".join(shown).rstrip()
 
 

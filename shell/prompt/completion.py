@@ -123,13 +123,13 @@ def complete(
     match = _WORD.search(statement)
     word = match[0] if match else ""
     before, query, metadata = _scope(tokens[:-1] if word else tokens, _rest(after), metadata)
-    found: dict[str, Candidate] = {}
+    by_name: dict[str, Candidate] = {}
     for name, kind in _offers(before, word, dict(_aliases(query)), metadata, commands):
         if word.upper() != name.upper() and name.upper().startswith(word.upper()):
             meta = _meta(name, kind, metadata)
-            found.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
+            by_name.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
     ranked: list[Candidate] = []
-    for _, of_a_kind in groupby(found.values(), lambda candidate: candidate.kind):
+    for _, of_a_kind in groupby(by_name.values(), lambda candidate: candidate.kind):
         ranked += sorted(of_a_kind, key=lambda candidate: -used.get(candidate.text.upper().strip("`'("), 0))
     return ranked
 
@@ -184,14 +184,14 @@ def _scope(before: list[str], after: list[str], metadata: Metadata) -> tuple[lis
 def _with_derived(metadata: Metadata, derived: Mapping[str, dict[str, Any]]) -> Metadata:
     if not derived:
         return metadata
-    made = replace(
+    extended = replace(
         metadata,
         streams={**metadata.streams, **{name: tuple(columns) for name, columns in derived.items()}},
         schemas={**metadata.schemas, **derived},
     )
     # the names and types of all columns take long to gather
-    made.__dict__.update({name: getattr(metadata, name) for name in ("columns", "column_types")})
-    return made
+    extended.__dict__.update({name: getattr(metadata, name) for name in ("columns", "column_types")})
+    return extended
 
 
 def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
@@ -209,20 +209,22 @@ def _selected(tokens: list[str], metadata: Metadata) -> dict[str, Any]:
             items.append([])
         else:
             items[-1].append(token)
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for item in filter(None, items):
         read = [aliases.get(item[0].upper(), "")] if item[1:2] == ["."] else sources
         if item[-1] == "*":
             for source in read:
                 schemas = metadata.schemas.get(source, {})
-                found |= {name: schemas.get(name, {}) for name in metadata.sources.get(source, ())}
+                columns |= {name: schemas.get(name, {}) for name in metadata.sources.get(source, ())}
         elif item[-1].startswith("`") or item[-1].isidentifier():
             name = _source_name(item[-1])
-            given = _source_name(item[-3]) if [one.upper() for one in item[-2:-1]] == ["AS"] else name
+            original = _source_name(item[-3]) if [one.upper() for one in item[-2:-1]] == ["AS"] else name
             is_plain = [one.upper() for one in item[1::2]] in ([], ["."], ["AS"], [".", "AS"])
-            known = (metadata.schemas.get(source, {}).get(given) for source in read) if is_plain else ()
-            found[name] = next(filter(None, known), {})
-    return found
+            schemas_of_column = (
+                (metadata.schemas.get(source, {}).get(original) for source in read) if is_plain else ()
+            )
+            columns[name] = next(filter(None, schemas_of_column), {})
+    return columns
 
 
 def _offers(

@@ -21,8 +21,8 @@ def complete_file(text: str) -> list[Candidate] | None:
     folder, _, begun = match[2].rpartition("/")
     place = Path(f"{folder}/" if "/" in match[2] else ".").expanduser()
     try:
-        with os.scandir(place) as found:
-            names = sorted((one.name + ("/" if one.is_dir() else "") for one in found), key=str.lower)
+        with os.scandir(place) as entries:
+            names = sorted((one.name + ("/" if one.is_dir() else "") for one in entries), key=str.lower)
     except OSError:
         return []
     fitting = [name for name in names if name.startswith(begun) and (begun.startswith(".") or name[0] != ".")]

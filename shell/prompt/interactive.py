@@ -57,7 +57,7 @@ class Interactive:
             self._session.live = self._live
         self._connection.on_restart = lambda: self._metadata.moved(self._session.client)
         repl = Repl(Context(self._session), self._metadata, toolbar=self._toolbar, history=open_history())
-        progress = self._progress = Progress(lambda text: repl.say(console.dim(text)))
+        progress = self._progress = Progress(lambda text: repl.print_above(console.dim(text)))
         self._session.on_start = progress.follow
         self._watch = ServerWatch(
             lambda: self._metadata.client,
@@ -76,7 +76,7 @@ class Interactive:
 
     def _report(self, repl: Repl, text: str) -> None:
         """Report a change of the server's state, and ask what it has now."""
-        repl.say(self._session.console.dim(text))
+        repl.print_above(self._session.console.dim(text))
         self._metadata.refresh()
 
     def _follow_queries(self) -> None:
@@ -108,24 +108,24 @@ class Interactive:
         try:
             for _ in until_ready(client, READY_S):
                 pass
-            self._greet(client, client.info(), repl.say)
-            self._say_services(client, repl.say)
+            self._greet(client, client.info(), repl.print_above)
+            self._print_services(client, repl.print_above)
         except ClientError as error:
             # as with any statement: the user may start the server, or switch to another with `server URL`
-            repl.say(console.red(f"  {error}"))
+            repl.print_above(console.red(f"  {error}"))
         assert self._watch is not None
         self._watch.start()
         self._metadata.refresh()
         # what the first letter and the first statement need
         from ksql_spark.shell.prompt import completion, lexer  # noqa: F401
 
-    def _greet(self, client: Client, info: dict[str, Any], say: Callable[[str], None]) -> None:
+    def _greet(self, client: Client, info: dict[str, Any], print_line: Callable[[str], None]) -> None:
         theirs = release(info.get("version", "unknown"))
         url = self._session.console.cyan(client.url)
-        say(f"  CLI v{version()}, Server v{theirs} located at {url}")
-        say(f"  Server Status: {info.get('serverStatus', 'unknown')}")
+        print_line(f"  CLI v{version()}, Server v{theirs} located at {url}")
+        print_line(f"  Server Status: {info.get('serverStatus', 'unknown')}")
         if theirs != version():
-            say("  WARNING: CLI and server versions differ; some features may not work.")
+            print_line("  WARNING: CLI and server versions differ; some features may not work.")
 
     def _toolbar(self) -> str | None:
         """The engine's progress until it is ready; then the state of server and session."""
@@ -157,16 +157,16 @@ class Interactive:
         console.clear_status()
         print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}, data in {server.data_dir}"))
         client = self._session.client.at(url)
-        self._say_services(client, lambda text: print(console.dim(text)))
+        self._print_services(client, lambda text: print(console.dim(text)))
         self._metadata.moved(client)
         if self._watch is not None:
             self._watch.start()
 
-    def _say_services(self, client: Client, say: Callable[[str], None]) -> None:
+    def _print_services(self, client: Client, print_line: Callable[[str], None]) -> None:
         """Print the addresses of the services that the server uses."""
         with contextlib.suppress(ClientError):  # users who may not see properties can still use the shell
-            if found := services(client.run("SHOW PROPERTIES;")):
-                say(f"  {found}")
+            if addresses := services(client.run("SHOW PROPERTIES;")):
+                print_line(f"  {addresses}")
 
 
 def services(answer: Sequence[Mapping[str, Any]]) -> str:
@@ -175,5 +175,7 @@ def services(answer: Sequence[Mapping[str, Any]]) -> str:
     >>> services([{"properties": [{"name": "ksql.connect.url", "value": "http://localhost:8083"}]}])
     'Connect at http://localhost:8083'
     """
-    known = {one.get("name"): one.get("value") for entity in answer for one in entity.get("properties") or []}
-    return " · ".join(f"{name} at {known[key]}" for key, name in SERVICES.items() if known.get(key))
+    values = {
+        one.get("name"): one.get("value") for entity in answer for one in entity.get("properties") or []
+    }
+    return " · ".join(f"{name} at {values[key]}" for key, name in SERVICES.items() if values.get(key))

@@ -94,7 +94,7 @@ class LiveQuery:
         self._chart: Chart | None = None
         self._seen: deque[Mapping[str, Any]] = deque(maxlen=MOST_SEEN)
         #: what was said last, such as the name of a file, and until when it is shown
-        self._said: tuple[str, float] = ("", 0.0)
+        self._notice: tuple[str, float] = ("", 0.0)
         self._drawn_at = 0.0
         self._columns: Sequence[Column] = ()
         self._early, view.early = view.early or [], None
@@ -178,7 +178,7 @@ class LiveQuery:
 
         @bindings.add("w")
         def _(event: KeyPressEvent) -> None:
-            self._said = self._write(), time.monotonic() + SAID_S
+            self._notice = self._write(), time.monotonic() + SAID_S
 
         @bindings.add("p")
         @bindings.add(" ")
@@ -245,7 +245,7 @@ class LiveQuery:
         elif rows or not self._view.has_begun:
             await run_in_terminal(lambda: self._view.print(rows))
         if self._view.note:
-            self._said = self._view.note, time.monotonic() + SAID_S
+            self._notice = self._view.note, time.monotonic() + SAID_S
             await run_in_terminal(self._view.print_note)
 
     def _take(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -284,9 +284,9 @@ class LiveQuery:
             parts.append(self._chart.column)
         if self._is_paused:
             parts.append("paused")
-        said, until = self._said
+        text, until = self._notice
         if now < until:
-            return ANSI(clip(said, columns, self._console.ellipsis))
+            return ANSI(clip(text, columns, self._console.ellipsis))
         keys = [f"t {LOG if self._mode == TABLE else TABLE}", f"c {LINES if self._mode == BARS else BARS}"]
         if self._mode in (BARS, LINES) and self._chart is not None and len(self._chart.numbers) > 1:
             keys.append("n column")

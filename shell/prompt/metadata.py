@@ -56,12 +56,12 @@ class Metadata:
         """Column -> its type; empty if sources differ."""
         from ksql_spark.client.values import type_text  # which loads the HTTP client
 
-        found: dict[str, str] = {}
+        types: dict[str, str] = {}
         for columns in self.schemas.values():
             for name, schema in columns.items():
                 text = type_text(schema)
-                found[name] = text if found.get(name, text) == text else ""
-        return found
+                types[name] = text if types.get(name, text) == text else ""
+        return types
 
 
 class MetadataCache:
@@ -77,13 +77,13 @@ class MetadataCache:
         self.on_change: Callable[[], None] = lambda: None
         self._lasting: dict[str, Any] = {}
         self._signatures: dict[str, str] = {}
-        self._wanted = threading.Event()
+        self._requested = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
 
     def refresh(self) -> None:
         """Update soon."""
-        self._wanted.set()
+        self._requested.set()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="metadata", daemon=True)
             self._thread.start()
@@ -98,17 +98,17 @@ class MetadataCache:
     def close(self) -> None:
         """Stop updating."""
         self._closed = True
-        self._wanted.set()
+        self._requested.set()
 
     def _work(self) -> None:
         while True:
-            self._wanted.wait()
-            self._wanted.clear()
+            self._requested.wait()
+            self._requested.clear()
             if self._closed:
                 return
-            for found in self._parts():
-                _ = found.columns, found.column_types  # here, so that no key press waits for it
-                self.current = found
+            for metadata in self._parts():
+                _ = metadata.columns, metadata.column_types  # here, so that no key press waits for it
+                self.current = metadata
                 self.on_change()
 
     def fetch(self) -> Metadata:
@@ -128,8 +128,8 @@ class MetadataCache:
             tables={name: current.tables.get(name, ()) for name in tables},
         )
         fields = self._fields([*streams, *tables])
-        columns = {name: tuple(str(one["name"]) for one in found) for name, found in fields.items()}
-        found = replace(
+        columns = {name: tuple(str(one["name"]) for one in metadata) for name, metadata in fields.items()}
+        metadata = replace(
             current,
             streams={name: columns.get(name, ()) for name in streams},
             tables={name: columns.get(name, ()) for name in tables},
@@ -142,7 +142,7 @@ class MetadataCache:
                 for name, of_source in fields.items()
             },
         )
-        yield found
+        yield metadata
         for question in _LASTING:
             if question not in self._lasting:
                 answer = self._ask(question)
@@ -159,7 +159,7 @@ class MetadataCache:
         functions = tuple(str(f["name"]) for f in answers.get("functions") or [])
         self._sign(functions)
         yield replace(
-            found,
+            metadata,
             functions=functions,
             signatures=self._signatures,
             queries=tuple(str(q["id"]) for q in answers.get("queries") or []),
@@ -215,6 +215,6 @@ def _signature(function: Mapping[str, Any]) -> str:
         for one in first.get("arguments") or []
     ]
     more = f" (+{len(variations) - 1})" if len(variations) > 1 else ""
-    said = str(function.get("description") or first.get("description") or "").split(". ")[0].strip()
+    description = str(function.get("description") or first.get("description") or "").split(". ")[0].strip()
     text = f"({', '.join(arguments)}) → {first.get('returnType', '')}{more}"
-    return f"{text}  {said}" if said else text
+    return f"{text}  {description}" if description else text

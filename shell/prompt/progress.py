@@ -15,11 +15,11 @@ class Progress:
     """Follows queries from their start until they have caught up.
 
     Args:
-        say: called with a line for the user.
+        print_line: called with a line for the user.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        self._print_line = print_line
         #: query -> whether it had something left
         self._followed: dict[str, bool] = {}
         #: what the line below the prompt says
@@ -44,24 +44,24 @@ class Progress:
                 del self._followed[query_id]  # others tell what has become of it
                 continue
             figures = node.get("figures") or {}
-            left, rate = figures.get("lagRecords"), figures.get("readPerS")
-            if left is None:
+            lag, rate = figures.get("lagRecords"), figures.get("readPerS")
+            if lag is None:
                 continue
-            if left >= FEW:
+            if lag >= FEW:
                 self._followed[query_id] = True
-                parts.append(_left(query_id, left, rate))
+                parts.append(_remaining_text(query_id, lag, rate))
             elif was_behind or rate is not None:
                 del self._followed[query_id]
                 rates = f"reads {count_text(rate)}, writes {count_text(figures.get('writtenPerS'))} rows/s"
-                self._say(f"{query_id} has caught up: {rates}.")
+                self._print_line(f"{query_id} has caught up: {rates}.")
         self.text = " · ".join(parts)
 
 
-def _left(query_id: str, left: float, rate: float | None) -> str:
+def _remaining_text(query_id: str, lag: float, rate: float | None) -> str:
     """Describe the work that a query has left.
 
     >>> _left("CSAS_A_1", 12000, 1000.0)
     'CSAS_A_1: 12,000 records left, 1,000/s, 12.0 s'
     """
-    text = f"{query_id}: {left:,.0f} record{'' if left == 1 else 's'} left"
-    return f"{text}, {count_text(rate)}/s, {time_text(left / rate)}" if rate else text
+    text = f"{query_id}: {lag:,.0f} record{'' if lag == 1 else 's'} left"
+    return f"{text}, {count_text(rate)}/s, {time_text(lag / rate)}" if rate else text

@@ -146,7 +146,7 @@ class Repl:
         context.remember = self._history.append_string
         context.set_editing = self._set_editing
         #: lines to print above the next prompt
-        self._unsaid: list[str] = []
+        self._pending: list[str] = []
         self._is_prompting = False
         context.on_server_change = lambda: metadata.moved(context.session.client)
         self._completer = _Completer(metadata, self._history)
@@ -181,7 +181,7 @@ class Repl:
         while True:
             try:
                 # lines that other threads print appear above the prompt
-                self._say_all()
+                self._print_pending()
                 menu = CompleteStyle.READLINE_LIKE if console.plain else CompleteStyle.COLUMN
                 self._prompt.complete_style = menu
                 with patch_stdout(raw=True), self._prompting():
@@ -201,16 +201,16 @@ class Repl:
             self._metadata.refresh()
         console.line("Exiting ksql-spark.")
 
-    def say(self, text: str) -> None:
+    def print_above(self, text: str) -> None:
         """Print a line above the prompt, or above the next one if a statement is running (in any thread)."""
         if self._is_prompting:
             print(text)
         else:
-            self._unsaid.append(text)
+            self._pending.append(text)
 
-    def _say_all(self) -> None:
-        said, self._unsaid = self._unsaid, []
-        for line in said:
+    def _print_pending(self) -> None:
+        lines, self._pending = self._pending, []
+        for line in lines:
             self._context.session.console.line(line)
 
     @contextlib.contextmanager
@@ -230,7 +230,7 @@ class Repl:
 
     def _complete_again(self) -> None:
         buffer = self._prompt.default_buffer
-        if buffer.document == self._completer.asked:
+        if buffer.document == self._completer.document:
             with set_app(self._prompt.app):
                 buffer.complete_state = None
                 buffer.start_completion(insert_common_part=True)
@@ -269,14 +269,14 @@ class _Completer(Completer):
         self._used: tuple[Counter[str], int] = Counter(), -1
         self._commands = [command.name for command in commands.COMMANDS]
         #: what Tab was last asked for, while nothing else was typed
-        self.asked: Document | None = None
+        self.document: Document | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """The completions at the cursor."""
         from ksql_spark.shell.prompt.completion import complete
         from ksql_spark.shell.prompt.files import complete_file
 
-        self.asked = document
+        self.document = document
         text = document.text_before_cursor
         skeleton = SKELETONS.get(text.strip().lower())
         if skeleton:
@@ -284,10 +284,10 @@ class _Completer(Completer):
         files = complete_file(text)
         if files is None:
             after = document.text_after_cursor
-            found = complete(text, self._metadata.current, self._commands, self._words(), after)
+            candidates = complete(text, self._metadata.current, self._commands, self._words(), after)
         else:
-            found = files
-        for candidate in found:
+            candidates = files
+        for candidate in candidates:
             yield Completion(
                 candidate.text,
                 start_position=-candidate.length,
@@ -296,7 +296,7 @@ class _Completer(Completer):
 
     def forget(self) -> None:
         """Something else was typed."""
-        self.asked = None
+        self.document = None
 
     def _words(self) -> Counter[str]:
         """Count each word in the last inputs."""

@@ -282,11 +282,11 @@ async def _unawaited(call: Callable[..., Any], *arguments: Any) -> Any:
 
     def work() -> None:
         try:
-            told = future.set_result, call(*arguments)
+            outcome_call = future.set_result, call(*arguments)
         except Exception as error:
-            told = future.set_exception, error
+            outcome_call = future.set_exception, error
         with contextlib.suppress(RuntimeError):  # the screen has ended
-            loop.call_soon_threadsafe(settle, *told)
+            loop.call_soon_threadsafe(settle, *outcome_call)
 
     threading.Thread(target=work, name="top", daemon=True).start()
     return await future

@@ -15,7 +15,7 @@ class ServerWatch:
 
     Args:
         client: returns the client to use.
-        say: called with a line for the user when the state changes.
+        print_line: called with a line for the user when the state changes.
         engine_failed: returns why our own engine has stopped; None while it runs, or if there is none.
         every_s: seconds between questions.
         also: called after each answer, in the same thread.
@@ -24,13 +24,13 @@ class ServerWatch:
     def __init__(
         self,
         client: Callable[[], Client],
-        say: Callable[[str], None],
+        print_line: Callable[[str], None],
         engine_failed: Callable[[], str | None] = lambda: None,
         every_s: float = EVERY_S,
         also: Callable[[], None] = lambda: None,
     ) -> None:
         self._client = client
-        self._say = say
+        self._print_line = print_line
         self._engine_failed = engine_failed
         self._every_s = every_s
         self._also = also
@@ -78,9 +78,9 @@ class ServerWatch:
         if self._lost is not None:
             lost, self._lost = self._lost, None
             if lost == client.url:
-                self._say(f"The server at {lost} is back.")
+                self._print_line(f"The server at {lost} is back.")
 
     def _report_lost(self, url: str, message: str) -> None:
         if self._lost != url:
             self._lost = url
-            self._say(message)
+            self._print_line(message)

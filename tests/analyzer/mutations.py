@@ -49,14 +49,14 @@ def _classified(parts: Sequence[str]) -> list[tuple[int, str]]:
 
 def vocabulary(statements: Iterable[str]) -> dict[str, list[str]]:
     """The tokens of ``statements`` by class, and some that they lack."""
-    found: dict[str, set[str]] = {name: set(_MORE.get(name, ())) for name in _CLASSES}
-    found["function"].update(registry.names())
+    words_of_class: dict[str, set[str]] = {name: set(_MORE.get(name, ())) for name in _CLASSES}
+    words_of_class["function"].update(registry.names())
     for statement in statements:
         parts = tokens(statement)
         for i, name in _classified(parts):
             if name != "function":
-                found[name].add(parts[i])
-    return {name: sorted(words) for name, words in found.items()}
+                words_of_class[name].add(parts[i])
+    return {name: sorted(words) for name, words in words_of_class.items()}
 
 
 def mutate(statement: str, words: Mapping[str, Sequence[str]], chance: random.Random) -> str:

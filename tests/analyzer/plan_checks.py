@@ -56,9 +56,9 @@ def problems(bound: object) -> list[str]:
 
 
 def _sink(query: PersistentQuery) -> Iterator[str]:
-    columns, wanted = query.root.schema, query.sink.schema
-    if [c.type for c in columns.columns] != [c.type for c in wanted.columns]:
-        yield f"{columns} does not fit the sink's {wanted}"
+    columns, target = query.root.schema, query.sink.schema
+    if [c.type for c in columns.columns] != [c.type for c in target.columns]:
+        yield f"{columns} does not fit the sink's {target}"
     if query.creates_sink and (query.root.kind, query.root.window) != (query.sink.kind, query.sink.window):
         yield "kind or window differ from the sink's"
 
@@ -182,9 +182,9 @@ def _expression(node: Expression, names: dict[str, SqlType]) -> Iterator[str]:
                     yield f"{name} {type_} is not in {sorted(names)}"
             case Call(function, arguments, type_):
                 literals = [a.value if isinstance(a, Literal) else None for a in arguments]
-                given = [a.type for a in arguments]
-                if any(isinstance(t, Null) for t in given) or any(isinstance(a, Lambda) for a in arguments):
+                types = [a.type for a in arguments]
+                if any(isinstance(t, Null) for t in types) or any(isinstance(a, Lambda) for a in arguments):
                     continue
-                found = registry.resolve(function, given, literals)
-                if (found.parameter_types, found.result_type) != (tuple(given), type_):
-                    yield f"{part} is {type_}, its arguments give {found.result_type}"
+                overload = registry.resolve(function, types, literals)
+                if (overload.parameter_types, overload.result_type) != (tuple(types), type_):
+                    yield f"{part} is {type_}, its arguments give {overload.result_type}"

@@ -80,9 +80,9 @@ def _source(source: DataSource) -> Iterator[str]:
     values = {name: getattr(source, name) for name in others}
     if source.window is not None:
         values["window"] = _without_defaults(source.window)
-    given = [f"{name} {value}" for name, value in values.items() if value is not None]
-    if given:
-        yield f"  {', '.join(given)}"
+    properties = [f"{name} {value}" for name, value in values.items() if value is not None]
+    if properties:
+        yield f"  {', '.join(properties)}"
     for constraint in source.constraints:
         yield f"  constraint {constraint.text}: {constraint.predicate}"
 

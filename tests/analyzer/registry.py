@@ -27,7 +27,7 @@ class FakeRegistry:
         """The GUID of a schema."""
         return UUID(int=2**64 + schema_id)
 
-    def kept(self, schema_id: int | UUID) -> RegisteredSchema | None:
+    def cached(self, schema_id: int | UUID) -> RegisteredSchema | None:
         return self.by_id(schema_id if isinstance(schema_id, int) else schema_id.int - 2**64)
 
     def incompatibility(self, subject: str, schema: RegisteredSchema) -> str | None:
@@ -35,9 +35,9 @@ class FakeRegistry:
 
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         same = (s for s in self._by_id.values() if replace(s, id=0) == replace(schema, id=0))
-        found = next(same, None) or replace(schema, id=len(self._by_id) + 1)
-        self._latest[subject] = self._by_id[found.id] = found
-        return found.id
+        registered = next(same, None) or replace(schema, id=len(self._by_id) + 1)
+        self._latest[subject] = self._by_id[registered.id] = registered
+        return registered.id
 
     @property
     def address(self) -> str | None:
@@ -55,7 +55,7 @@ class FakeRegistry:
         return self._latest.get(subject)
 
     def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
-        return [(1, found)] if (found := self._latest.get(subject)) is not None else []
+        return [(1, latest)] if (latest := self._latest.get(subject)) is not None else []
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         self.asked.append(schema_id)

@@ -118,9 +118,9 @@ def read(path: Path) -> list[Case]:
 
 def every_case() -> Iterator[Case]:
     """The cases of all files; only that at a line, or those of one file, where CASE=path:line says so."""
-    wanted, _, line = os.environ.get("CASE", "").partition(":")
+    chosen, _, line = os.environ.get("CASE", "").partition(":")
     for path in sorted(FOLDER.rglob("*.sql")):
-        if not wanted or path == Path(wanted).absolute():
+        if not chosen or path == Path(chosen).absolute():
             yield from (case for case in read(path) if not line or case.line <= int(line) < case.end)
 
 
@@ -158,10 +158,10 @@ def _directive(cases: list[Case], lines: Sequence[str], number: int) -> int:
     return end
 
 
-def write(path: Path, found: Iterable[tuple[Check, Sequence[str]]]) -> None:
+def write(path: Path, outcomes: Iterable[tuple[Check, Sequence[str]]]) -> None:
     """Put what came out into the file: for each check its new comment lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    for check, comments in sorted(found, key=lambda pair: pair[0].line, reverse=True):
+    for check, comments in sorted(outcomes, key=lambda pair: pair[0].line, reverse=True):
         last = check.line + len(check.comments)
         lines[check.line : last] = [f"-- {c}".rstrip() for c in comments]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

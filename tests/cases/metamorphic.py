@@ -129,12 +129,12 @@ class MetamorphicRun(Run):
             if check.mode == "folded":
                 is_so, actual = (actual := sink.rows(header, "folded")) == expected, actual
             else:
-                known = [*sink.shown(before, header), *expected]
+                allowed = [*sink.shown(before, header), *expected]
                 actual = sink.shown(after, header)
                 is_so = not Counter(map(tuple, expected)) - Counter(map(tuple, actual))
-                is_so &= _last(sink, header, known) == _last(sink, header, sink.shown(sink.records, header))
-                if any(row not in known for row in actual):
-                    raise self._failed(check.line, difference(header, known, actual))
+                is_so &= _last(sink, header, allowed) == _last(sink, header, sink.shown(sink.records, header))
+                if any(row not in allowed for row in actual):
+                    raise self._failed(check.line, difference(header, allowed, actual))
             if is_so:
                 return
             if time.monotonic() > deadline or any(q.errors for q in self.engine.services.queries.all()):

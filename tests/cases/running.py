@@ -127,9 +127,9 @@ class Run:
         self.case = case
         self.name = f"case_{uuid.uuid4().hex[:8]}"
         self.completed: list[tuple[Check, list[str]]] = []
-        given = {name: value.replace("${case}", self.name) for name, value in case.server.items()}
+        of_case = {name: value.replace("${case}", self.name) for name, value in case.server.items()}
         own = {"ksql.service.id": self.name, "ksql.output.topic.name.prefix": f"{self.name}_"}
-        self._make_engine = lambda: make_engine(own | given)
+        self._make_engine = lambda: make_engine(own | of_case)
         self._engine: Engine | None = None
         self._admin = admin
         self._is_completing = is_completing

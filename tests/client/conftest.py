@@ -34,7 +34,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     admin, world = MockAdmin(cluster), World(tmp_path)
     world.admin.servers, world.admin.settings = cluster.servers, admin.settings  # type: ignore[misc]
     world.admin.offsets, world.admin.end_offsets = admin.offsets, admin.end_offsets  # type: ignore[method-assign]
-    world.admin.made_again = admin.made_again  # type: ignore[attr-defined]
+    world.admin.recreation_check = admin.recreation_check  # type: ignore[attr-defined]
     for topic in ("items", "events"):
         world.admin.create_topic(topic, PARTITIONS)
     world.run(TABLES)

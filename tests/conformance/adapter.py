@@ -183,14 +183,14 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             for statement in grammar.parse(sql):
                 if not isinstance(statement, CreateSource):
                     continue
-                given = {p.name.upper(): p.value for p in statement.properties}
-                topic, wanted = given.get("KAFKA_TOPIC"), given.get("PARTITIONS")
+                properties = {p.name.upper(): p.value for p in statement.properties}
+                topic, partitions = properties.get("KAFKA_TOPIC"), properties.get("PARTITIONS")
                 there = self._admin.topic(str(topic)) if topic in self._topics else None
-                if there is not None and isinstance(wanted, int) and there.partitions < wanted:
+                if there is not None and isinstance(partitions, int) and there.partitions < partitions:
                     client = AdminClient({"bootstrap.servers": self._broker.bootstrap_servers})
-                    for done in client.create_partitions([NewPartitions(str(topic), wanted)]).values():
+                    for done in client.create_partitions([NewPartitions(str(topic), partitions)]).values():
                         done.result()
-                    while (self._admin.topic(str(topic)) or there).partitions < wanted:
+                    while (self._admin.topic(str(topic)) or there).partitions < partitions:
                         time.sleep(0.05)  # not every answer of the broker knows of them at once
 
     def _note(self, sql: str) -> None:
@@ -200,9 +200,9 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             match statement:
                 case CreateSource() | CreateAsSelect():
                     self._sources.append((statement.kind, statement.name))
-                    found = self._metastore.find(statement.name)
-                    if found is not None and found.topic not in self._topics:
-                        self._topics.append(found.topic)
+                    source = self._metastore.find(statement.name)
+                    if source is not None and source.topic not in self._topics:
+                        self._topics.append(source.topic)
                 case CreateType():
                     self._sources.append(("TYPE", statement.name))
                 case DropSource():
@@ -253,8 +253,8 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         for entity in self.execute("SHOW QUERIES;", {}):
             for query in entity.get("queries") or []:
                 if query.get("state") == "ERROR":
-                    (told,) = self.execute(f"EXPLAIN {query['id']};", {})
-                    errors = told["queryDescription"]["queryErrors"]
+                    (explanation,) = self.execute(f"EXPLAIN {query['id']};", {})
+                    errors = explanation["queryDescription"]["queryErrors"]
                     failed.append("; ".join(e["errorMessage"] for e in errors) or str(query["id"]))
         return failed
 
@@ -269,8 +269,8 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
 
     def partitions(self, topic: str) -> int | None:
         """See Adapter."""
-        found = self._admin.topic(topic)
-        return None if found is None else found.partitions
+        topic_ = self._admin.topic(topic)
+        return None if topic_ is None else topic_.partitions
 
     def produce(
         self,
@@ -307,8 +307,8 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         self.producer.flush()
         self._wait_until_running()
         sinks = {q.plan.sink.topic for q in self._persistent()}
-        wanted = {t: n for t, n in (expected or {}).items() if n} if last else {}
-        watched = sorted({*sinks, *wanted})
+        least = {t: n for t, n in (expected or {}).items() if n} if last else {}
+        watched = sorted({*sinks, *least})
         if not watched:
             return
         start = since = time.monotonic()
@@ -320,7 +320,7 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
             now = self._counts(watched)
             if now != seen:
                 seen, since = now, time.monotonic()
-            complete = bool(wanted) and all(now.get(t, 0) >= n for t, n in wanted.items())
+            complete = bool(least) and all(now.get(t, 0) >= n for t, n in least.items())
             if not complete and not self._processes.are_idle():
                 since = time.monotonic()
             if time.monotonic() - since >= (self._settle if complete else self._quiet):
@@ -415,17 +415,17 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
         for kind, name in reversed(self._sources):
             quoted = "`" + name.replace("`", "``") + "`"
             self.execute(f"DROP {kind} IF EXISTS {quoted};", {})
-        left = self._metastore.sources()
-        while left:
-            before = len(left)
-            for source in left:
+        remaining = self._metastore.sources()
+        while remaining:
+            before = len(remaining)
+            for source in remaining:
                 try:
                     self.execute(f"DROP {source.kind} `{source.name}`;", {})
                 except Rejected:
                     continue
-            left = self._metastore.sources()
-            if len(left) == before:
-                raise RuntimeError(f"cannot drop {[s.name for s in left]}")
+            remaining = self._metastore.sources()
+            if len(remaining) == before:
+                raise RuntimeError(f"cannot drop {[s.name for s in remaining]}")
 
     def close(self) -> None:
         """Stop everything and remove the folder."""

@@ -105,7 +105,7 @@ class CaseRegistry:
         return self._latest.get(subject)
 
     def versions(self, subject: str, most: int) -> list[tuple[int, RegisteredSchema]]:
-        return [(1, found)] if (found := self._latest.get(subject)) is not None else []
+        return [(1, latest)] if (latest := self._latest.get(subject)) is not None else []
 
     def by_id(self, schema_id: int) -> RegisteredSchema | None:
         return next((s for s in self._latest.values() if s.id == schema_id), None)
@@ -221,20 +221,22 @@ def _described(source: DataSource) -> list[tuple[str, str, bool]]:
 
 def _schema_differences(case: Case, outcome: Outcome) -> Iterator[str]:
     """Schemas, kinds and formats of sources that the case describes."""
-    for wanted in case.post.get("sources") or []:
-        source = outcome.sources.find(wanted["name"])
+    for described in case.post.get("sources") or []:
+        source = outcome.sources.find(described["name"])
         if source is None:
             continue
-        if wanted.get("schema"):
-            expected, got = _columns(wanted["schema"]), _described(source)
+        if described.get("schema"):
+            expected, got = _columns(described["schema"]), _described(source)
             if expected != got:
-                yield f"{source.name}: schema {source.schema}, expected {wanted['schema']}"
-        if wanted.get("type") and wanted["type"].upper() != source.kind:
-            yield f"{source.name}: {source.kind}, expected {wanted['type']}"
+                yield f"{source.name}: schema {source.schema}, expected {described['schema']}"
+        if described.get("type") and described["type"].upper() != source.kind:
+            yield f"{source.name}: {source.kind}, expected {described['type']}"
         for side, spec in (("keyFormat", source.key_format), ("valueFormat", source.value_format)):
-            given = (wanted.get(side) or {}).get("format") if isinstance(wanted.get(side), dict) else None
-            if given and given.upper() != spec.name:
-                yield f"{source.name}: {side} {spec.name}, expected {given}"
+            format_ = (
+                (described.get(side) or {}).get("format") if isinstance(described.get(side), dict) else None
+            )
+            if format_ and format_.upper() != spec.name:
+                yield f"{source.name}: {side} {spec.name}, expected {format_}"
 
 
 def _column_differences(case: Case, outcome: Outcome) -> Iterator[str]:
@@ -256,8 +258,8 @@ def _column_differences(case: Case, outcome: Outcome) -> Iterator[str]:
 
 def _header_differences(case: Case, outcome: Outcome) -> Iterator[str]:
     """Columns of query results."""
-    wanted = [r["query"] for r in case.responses if "query" in r]
-    for query, answer in zip(outcome.queries, wanted, strict=False):
+    answers = [r["query"] for r in case.responses if "query" in r]
+    for query, answer in zip(outcome.queries, answers, strict=False):
         header = next((row["header"]["schema"] for row in answer if "header" in row), None)
         if header is None:
             continue
@@ -310,22 +312,22 @@ def main(arguments: list[str]) -> int:
                 statement = case.statements[outcome.refused_at].strip().replace("\n", " ")
                 failed.append(f"{'WAITS   ' if what else 'REFUSED '} {case.id}\n    {error}\n    {statement}")
             continue
-        wanted = case.expected_exception or {}
+        failure = case.expected_exception or {}
         if outcome.refused_at is None:
             why = DELIBERATE.get(case.id)
             row["deliberately accepted" if why else "wrongly accepted"] += 1
-            said = f"BEYOND   {case.id}\n    {why}" if why else f"ACCEPTED {case.id}\n    expected: "
-            failed.append(f"{said}{'' if why else wanted.get('message')}\n    {last}")
+            line = f"BEYOND   {case.id}\n    {why}" if why else f"ACCEPTED {case.id}\n    expected: "
+            failed.append(f"{line}{'' if why else failure.get('message')}\n    {last}")
         elif outcome.refused_at < len(case.statements) - 1:
             what = waits_for(outcome)
             row[f"waits: {what}" if what else "refused too early"] += 1
             failed.append(f"{'WAITS   ' if what else 'EARLY   '} {case.id}\n    {error}\n    {last}")
         else:
             row["refused"] += 1
-            if _plain(wanted.get("message") or "") in _plain(outcome.error):
+            if _plain(failure.get("message") or "") in _plain(outcome.error):
                 row["same message"] += 1
             elif options.messages:
-                expected = _plain(wanted.get("message") or "")[:300]
+                expected = _plain(failure.get("message") or "")[:300]
                 failed.append(f"MESSAGE  {case.id}\n    {error}\n    {expected}\n    {last}")
     _report(table, failed if options.verbose or options.messages else [])
     return 0

@@ -24,10 +24,10 @@ SAMPLE = Path(__file__).with_name("sample.txt")
 ADAPTER = "tests.conformance.adapter:EngineAdapter"
 
 
-def runner_folder(given: str | None = None) -> Path | None:
+def runner_folder(path: str | None = None) -> Path | None:
     """The folder of the runner and the cases, None where there is none."""
-    told = given or os.environ.get("KSQL_SPARK_CONFORMANCE")
-    folder = Path(told).absolute() if told else ROOT.parent / "shared" / "conformance"
+    text = path or os.environ.get("KSQL_SPARK_CONFORMANCE")
+    folder = Path(text).absolute() if text else ROOT.parent / "shared" / "conformance"
     return folder if (folder / "run.py").is_file() else None
 
 

@@ -39,7 +39,7 @@ class FakeEngineFigures:
         self.history = History(
             self.figures,
             lambda: self.now,
-            told=lambda: self.told,
+            remote_figures=lambda: self.told,
             spans=lambda: self.spans,
             states=lambda: dict(self.states),
         )
@@ -179,14 +179,14 @@ def test_other_servers_tell_the_figures_of_their_queries() -> None:
     """What one server says, the other one shows and keeps as its own."""
     here, there = FakeEngineFigures(), FakeEngineFigures()
     here.figures = list  # type: ignore[method-assign]
-    here.history = History(here.figures, lambda: here.now, told=lambda: here.told)
+    here.history = History(here.figures, lambda: here.now, remote_figures=lambda: here.told)
     for seconds, read in ((0, 0), (5, 50)):
         expected = there.after(seconds, read=read, lag=30, committed=9)
-        here.told = decoded_figures(there.history.says)
+        here.told = decoded_figures(there.history.report)
         found = here.after(seconds)
     assert found == replace(expected, errors={"late": 2}) and found.read_per_s == 10
     assert here.history.since(1, lambda _: True) == there.history.since(1, lambda _: True)
-    assert here.history.says == {}  # a server tells of its own queries
+    assert here.history.report == {}  # a server tells of its own queries
     assert here.history.lag_before("Q", 5) == 30
 
 

@@ -77,40 +77,42 @@ def one(run: Run, fault: str, seed: int, patience_s: float = PATIENCE_S, *, exac
     began = time.monotonic()
     scene.send(after)
     scene.flush()
-    found = difference(scene)
+    differences = difference(scene)
     stopped: list[str] = []
-    while found.lost or found.wrong or not run.health()["isHealthy"] or (stopped := _stopped(run)):
+    while (
+        differences.lost or differences.wrong or not run.health()["isHealthy"] or (stopped := _stopped(run))
+    ):
         if time.monotonic() - began > patience_s:
             break
         if run.damaged:
             run.rebuild()
         time.sleep(0.2)
-        found = difference(scene)
+        differences = difference(scene)
     took = time.monotonic() - began
-    said = f"{run.damaged}: {run.said}" if run.damaged else run.said
+    detail = f"{run.damaged}: {run.said}" if run.damaged else run.said
     is_late = took > patience_s
-    if found.lost or found.wrong or is_late or run.stuck:
+    if differences.lost or differences.wrong or is_late or run.stuck:
         print(run.diagnosis(), file=sys.stderr, flush=True)
-    if found.lost or found.wrong:
-        said = "; ".join([said, *found.where])
-        if found.first is not None:
-            said += f"; inputs of {found.first}: {scene.inputs(found.first)}"
+    if differences.lost or differences.wrong:
+        detail = "; ".join([detail, *differences.where])
+        if differences.first is not None:
+            detail += f"; inputs of {differences.first}: {scene.inputs(differences.first)}"
     elif is_late:
-        said = f"{said}; {run.health()} {stopped}"
+        detail = f"{detail}; {run.health()} {stopped}"
     elif run.stuck or run.misled:
-        said = f"{said}; {run.stuck + run.misled[:5]}"
-    elif found.repeated and exactly_once:
-        said = f"{said} {'; '.join(found.again)}"
+        detail = f"{detail}; {run.stuck + run.misled[:5]}"
+    elif differences.repeated and exactly_once:
+        detail = f"{detail} {'; '.join(differences.again)}"
     return Outcome(
         fault,
         seed,
         exactly_once,
-        found.lost,
-        found.wrong + len(run.misled),
-        found.repeated,
+        differences.lost,
+        differences.wrong + len(run.misled),
+        differences.repeated,
         round(took, 1),
         run.has_rebuilt,
-        said,
+        detail,
         run.noticed_s,
         len(stopped) + len(run.stuck),
     )
@@ -171,8 +173,8 @@ def play(
                     return outcomes
                 if time.monotonic() > end:
                     break
-            left = run.leaves()
-            assert not left, left
+            leftovers = run.leaves()
+            assert not leftovers, leftovers
         finally:
             run.close()
     return outcomes
@@ -234,8 +236,8 @@ def main() -> int:
     parser.add_argument("--table", type=Path, nargs="+")
     options = parser.parse_args()
     if options.table:
-        found = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
-        print(table(found))
+        recorded = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
+        print(table(recorded))
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the server and the broker, too
     try:

@@ -80,14 +80,14 @@ class Server:
 
     def one(self, text: str) -> dict[str, Any]:
         """The entity of a request, which has an answer as soon as there is a server."""
-        found: list[dict[str, Any]] = []
+        entities: list[dict[str, Any]] = []
 
         def is_answered() -> bool:
-            found[:] = self.ask(text) or []
-            return bool(found)
+            entities[:] = self.ask(text) or []
+            return bool(entities)
 
         self.until(is_answered)
-        return found[0]
+        return entities[0]
 
     def does(self, text: str, is_done: Callable[[], bool]) -> None:
         """Have a statement carried out; ``is_done``: whether it was, where the answer was lost."""
@@ -174,17 +174,17 @@ class Activity(ABC):
         """Do what it does, until that is over."""
 
     @abstractmethod
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """Add how its results differ from the truth."""
 
-    def compare_rows(self, found: Difference, topic: str, truth: Rows) -> None:
+    def compare_rows(self, difference: Difference, topic: str, truth: Rows) -> None:
         """Compare the topic of a table."""
         rows = self.scene.table(topic)
         absent = [key for key in truth if key not in rows]
         wrong = [
             f"{key!r} is {row}, not {truth.get(key)}" for key, row in rows.items() if truth.get(key) != row
         ]
-        add(found, topic, len(absent), len(wrong), [*absent[:2], *wrong[:2]])
+        add(difference, topic, len(absent), len(wrong), [*absent[:2], *wrong[:2]])
 
     def events(self) -> Iterator[tuple[bytes, int, int]]:
         """Key, number and how many times it is there, of each record of ``s``."""
@@ -193,12 +193,12 @@ class Activity(ABC):
             yield KEYS[number % len(KEYS)].encode(), number, max(1, times[number])
 
 
-def add(found: Difference, where: str, lost: int, wrong: int, which: object = "") -> None:
+def add(difference: Difference, where: str, lost: int, wrong: int, which: object = "") -> None:
     """Add what is missing or wrong somewhere."""
-    found.lost += lost
-    found.wrong += wrong
+    difference.lost += lost
+    difference.wrong += wrong
     if lost or wrong:
-        found.where.append(f"{where}: {lost} missing, {wrong} wrong {which}")
+        difference.where.append(f"{where}: {lost} missing, {wrong} wrong {which}")
 
 
 class Version:
@@ -298,7 +298,7 @@ class Evolving(Activity):
         """How many versions there were."""
         return len(self.server.one(f"SHOW VERSIONS OF {self.table};")["versions"])
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """Compare its rows."""
         version = self.VERSIONS[self.version]
         truth = dict(version.truth(self.events()))
@@ -306,12 +306,12 @@ class Evolving(Activity):
             for key, row in self.scene.table(self.table.upper()).items():
                 if key in truth and row["N"] > truth[key]["N"]:
                     truth[key] = row
-        self.compare_rows(found, self.table.upper(), truth)
+        self.compare_rows(difference, self.table.upper(), truth)
 
     def evolution(self) -> tuple[str, str]:
         """State of the latest evolution, and its query; nothing if there was none."""
-        found = self.server.ask(f"DESCRIBE EVOLUTION {self.table};")
-        return (found[0]["state"], found[0]["queryId"]) if found else ("", "")
+        entities = self.server.ask(f"DESCRIBE EVOLUTION {self.table};")
+        return (entities[0]["state"], entities[0]["queryId"]) if entities else ("", "")
 
     def known_evolution(self) -> str:
         """The query of the latest evolution, as soon as there is a server."""
@@ -440,7 +440,7 @@ class KeptStream(Evolving):
         mark = ("plain", "before", "named")[self.version]
         self._since = (self.scene.sent, mark)
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """Each record is answered once, as one of the versions answers; the latest by the latest version."""
         topic, times = self.table.upper(), self.scene.times(f"s{self.n}")
         first, mark = self._since
@@ -457,11 +457,11 @@ class KeptStream(Evolving):
             if row["W"] not in allowed or (number >= first and row["MARK"] != mark):
                 self._wrong.append(row)
         missing = sorted(set(range(self.scene.sent)) - self._ids.keys())
-        add(found, topic, len(missing), len(self._wrong), [*missing[:5], *self._wrong[:3]])
+        add(difference, topic, len(missing), len(self._wrong), [*missing[:5], *self._wrong[:3]])
         again = {each: count for each, count in self._ids.items() if count > max(1, times[each])}
         if again:
-            found.again.append(f"{topic}: {len(again)} again {sorted(again)[:5]}")
-        found.repeated += sum(count - max(1, times[each]) for each, count in again.items())
+            difference.again.append(f"{topic}: {len(again)} again {sorted(again)[:5]}")
+        difference.repeated += sum(count - max(1, times[each]) for each, count in again.items())
 
 
 class Dropping(Activity):
@@ -488,17 +488,17 @@ CREATE TABLE undone{n} AS SELECT k, COUNT(*) AS n FROM s{n} GROUP BY k EMIT CHAN
             self.step()
             self.server.does(f"UNDROP {kind} {name};", lambda name=name: self.server.has(name))  # type: ignore[misc]
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """Each record once in the stream, and all of them in the table."""
         topic, times = f"DROPPED{self.n}", self.scene.times(f"s{self.n}")
         self._ids.update(row["ID"] for row in self.scene.new_rows(topic))
         missing = sorted(set(range(self.scene.sent)) - self._ids.keys())
-        add(found, topic, len(missing), 0, missing[:5])
+        add(difference, topic, len(missing), 0, missing[:5])
         again = {each: count for each, count in self._ids.items() if count > max(1, times[each])}
         if again:
-            found.again.append(f"{topic}: {len(again)} again {sorted(again)[:5]}")
-        found.repeated += sum(count - max(1, times[each]) for each, count in again.items())
-        self.compare_rows(found, f"UNDONE{self.n}", IN_PLACE[0].truth(self.events()))
+            difference.again.append(f"{topic}: {len(again)} again {sorted(again)[:5]}")
+        difference.repeated += sum(count - max(1, times[each]) for each, count in again.items())
+        self.compare_rows(difference, f"UNDONE{self.n}", IN_PLACE[0].truth(self.events()))
 
 
 class Branching(Evolving):
@@ -575,10 +575,10 @@ CREATE SINK latest{n} FROM sums{n}
 
     def round(self) -> None:
         """One of them may be dropped; another one with its table goes on where it has stopped."""
-        made = [
+        statements = [
             each for each in self.STATEMENTS.format(n=self.n, lake=self.lake).split(";\n") if each.strip()
         ]
-        text = self.numbers.choice(made)
+        text = self.numbers.choice(statements)
         name = text.split()[2]
         if self.numbers.random() < 0.5:
             self.server.does(f"DROP SINK {name};", lambda: not self._has(name))
@@ -587,20 +587,20 @@ CREATE SINK latest{n} FROM sums{n}
     def _has(self, name: str) -> bool:
         return name.upper() in {each["name"] for each in self.server.one("SHOW SINKS;")["sinks"]}
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """Each record of the topic is there once."""
         times = self.scene.times(f"s{self.n}")
         for name, ids in (("files", self._files), ("rows", self._rows)):
             there = ids()
             missing = sorted((times - there).keys())
-            add(found, f"lake {name}", len(missing), len(there.keys() - times.keys()), missing[:5])
+            add(difference, f"lake {name}", len(missing), len(there.keys() - times.keys()), missing[:5])
             if again := there - times:
-                found.wrong += sum(again.values())
-                found.where.append(f"lake {name}: {len(again)} again {sorted(again)[:5]}")
+                difference.wrong += sum(again.values())
+                difference.where.append(f"lake {name}: {len(again)} again {sorted(again)[:5]}")
         truth = {key.decode(): row for key, row in self.scene.truth(f"SUMS{self.n}").items()}
         latest = self._latest()
         wrong = [(key, row) for key, row in latest.items() if truth.get(key) != row]
-        add(found, "lake latest", len(truth.keys() - latest.keys()), len(wrong), wrong[:2])
+        add(difference, "lake latest", len(truth.keys() - latest.keys()), len(wrong), wrong[:2])
 
     def _files(self) -> Counter[int]:
         files = sorted(map(str, (self.lake / "files").glob("*.parquet")))
@@ -653,7 +653,7 @@ class Compacting(Activity):
         self.moment.set()
         self.server.does(f"COMPACT SINK {self._sink}{self.n};", lambda: False)
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """The sinks' own activities compare their rows."""
 
 
@@ -681,8 +681,8 @@ CREATE TABLE archived{n} AS SELECT k, COUNT(*) AS n FROM whole{n} GROUP BY k EMI
         super().prepare()
         self.scene.flush()
         self.scene.times(f"kept{self.n}")  # so that it was read
-        told = self.server.one(f"DESCRIBE SINK kept{self.n};")
-        ends = {each["partition"]: each["offset"] for each in told["positions"]}
+        description = self.server.one(f"DESCRIBE SINK kept{self.n};")
+        ends = {each["partition"]: each["offset"] for each in description["positions"]}
         admin = AdminClient({"bootstrap.servers": self.run.servers, "log_level": 0})
         removed = [
             TopicPartition(f"kept{self.n}", p, self.numbers.randrange(end // 2, end + 1))
@@ -716,19 +716,21 @@ CREATE TABLE archived{n} AS SELECT k, COUNT(*) AS n FROM whole{n} GROUP BY k EMI
         self.server.does(text, lambda: self.server.has(name))
         self.step()
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """The query has counted each record once, and the archive has each once."""
         times = self.scene.times(f"kept{self.n}")
         counts: Counter[bytes] = Counter()
         for number, count in times.items():
             counts[KEYS[number % len(KEYS)].encode()] += count
-        self.compare_rows(found, f"ARCHIVED{self.n}", {key: {"N": count} for key, count in counts.items()})
+        self.compare_rows(
+            difference, f"ARCHIVED{self.n}", {key: {"N": count} for key, count in counts.items()}
+        )
         files = sorted(map(str, (self.lake / "kept").glob("*/*/*.parquet")))
         there: list[tuple[int, int]] = []
         if files:
             rows = duckdb.read_parquet(files, hive_partitioning=True).select('partition, "offset"')
             there = rows.fetchall()
-        add(found, "archive", times.total() - len(set(there)), len(there) - len(set(there)))
+        add(difference, "archive", times.total() - len(set(there)), len(there) - len(set(there)))
 
 
 #: what a client may be told, instead of a result, while its server is lost
@@ -807,9 +809,9 @@ class PostgresClients(Activity):
     def _connect(self) -> psycopg.Connection[Any]:
         address = next(
             (
-                found
+                match
                 for line in self.run.server.lines
-                if (found := re.search(r"postgresql://([\d.]+):(\d+)", line))
+                if (match := re.search(r"postgresql://([\d.]+):(\d+)", line))
             ),
             None,
         )
@@ -901,7 +903,7 @@ class PostgresClients(Activity):
                 sock.recv(1000)
         connection.close()
 
-    def compare(self, found: Difference) -> None:
+    def compare(self, difference: Difference) -> None:
         """What they were told is known when they end."""
 
 

@@ -197,14 +197,14 @@ class Run:
         Raises:
             LookupError: there is none.
         """
-        found = []
+        pids = []
         for pid in self.server.pids():
             with contextlib.suppress(OSError):
                 if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    found.append(pid)
-        if not found:
+                    pids.append(pid)
+        if not pids:
             raise LookupError(f"no process has {word}")
-        return found
+        return pids
 
     def make(self) -> None:
         """Create the queries, and what the activities need."""
@@ -237,10 +237,10 @@ class Run:
     def leaves(self) -> list[str]:
         """What is left once all queries were ended, and the server: topics, checkpoints and processes."""
         self.server.execute("TERMINATE ALL;")
-        left = [name for name in _topics(self) if "query_" in name or "transient_" in name]
-        left += [str(path) for path in (self.data_dir / "checkpoints").glob("*")]
+        leftovers = [name for name in _topics(self) if "query_" in name or "transient_" in name]
+        leftovers += [str(path) for path in (self.data_dir / "checkpoints").glob("*")]
         _stop(self)
-        return left + [f"process {pid}" for pid in self.server.pids()]
+        return leftovers + [f"process {pid}" for pid in self.server.pids()]
 
     def health(self) -> dict[str, Any]:
         """The body of GET /healthcheck; unhealthy where it does not answer."""
@@ -548,11 +548,11 @@ def partitions_added(run: Run) -> None:
     run.scene.flush()
     admin = AdminClient({"bootstrap.servers": run.servers, "log_level": 0})
     there = admin.list_topics(timeout=TIMEOUT_S).topics
-    wanted = [
+    new_partitions = [
         NewPartitions(name, len(there[name].partitions) + run.numbers.randint(1, 3))
         for name in run.scene.inputs_of_all
     ]
-    for done in admin.create_partitions(wanted).values():
+    for done in admin.create_partitions(new_partitions).values():
         done.result(TIMEOUT_S)
     run.scene.reconnect()  # so that keys move at once
     run.damaged = "partitions"
@@ -693,9 +693,9 @@ def schemas_changed(run: Run) -> None:
         refused = httpx.post(f"{url}/subjects/{subject}/versions", json=body, timeout=TIMEOUT_S)
         assert run.has_other_schema or refused.status_code == 409, refused.text
         _put(f"{url}/config/{subject}", "NONE")
-        taken = httpx.post(f"{url}/subjects/{subject}/versions", json=body, timeout=TIMEOUT_S)
-        assert taken.status_code == 200, taken.text
-        schema_id = taken.json()["id"].to_bytes(4)
+        response = httpx.post(f"{url}/subjects/{subject}/versions", json=body, timeout=TIMEOUT_S)
+        assert response.status_code == 200, response.text
+        schema_id = response.json()["id"].to_bytes(4)
         for _ in range(3):  # an array of one text
             producer.send(f"AVRO{n}", b"k0", b"\0" + schema_id + b"\x02\x02x\x00")
     run.has_other_schema = True
@@ -738,8 +738,8 @@ def terminated(run: Run) -> None:
     how = run.numbers.choice((server_killed, server_alone_killed, server_stopped, None))
     if how is not None:
         how(run)
-    left = [query for name in names for query in _queries(run, name)]
-    assert not left, left
+    remaining = [query for name in names for query in _queries(run, name)]
+    assert not remaining, remaining
     kinds = dict(zip(names, ("STREAM", "TABLE"), strict=True))
     sources = [(kind, f"{name}{n}") for n in run.scene.partitions for name, kind in kinds.items()]
     text = "".join(f"DROP {kind} {name} DELETE TOPIC;\n" for kind, name in sources)

@@ -254,32 +254,32 @@ class Scene:
 
     def difference(self) -> Difference:
         """Compare the results that are there now with the truth."""
-        found = Difference()
+        result = Difference()
         for n in self.partitions:
             left, right = (self._input(f"{name}{n}") for name in "ab")
             pairs = Counter({each: count * right[each] for each, count in left.items()})
             for name in self._streams:
                 ids, times = self._stream(f"{name}{n}"), pairs if name == "PAIRS" else self._sent(name, n)
                 missing = sorted(set(range(self.sent)) - ids.keys())
-                self._add(found, f"{name}{n}", len(missing), 0, missing[:5])
-                found.wrong += sum(1 for each in ids if not 0 <= each < self.sent)
+                self._add(result, f"{name}{n}", len(missing), 0, missing[:5])
+                result.wrong += sum(1 for each in ids if not 0 <= each < self.sent)
                 if again := [each for each, count in sorted(ids.items()) if count > max(1, times[each])]:
-                    found.again.append(f"{name}{n}: {len(again)} again {again[:5]}…{again[-1]}")
-                found.repeated += sum(ids[each] - max(1, times[each]) for each in again)
+                    result.again.append(f"{name}{n}: {len(again)} again {again[:5]}…{again[-1]}")
+                result.repeated += sum(ids[each] - max(1, times[each]) for each in again)
             if LINES in self._further:
                 written = self._written(n)
-                self._add(found, f"out{n}", self.sent - len(written & set(range(self.sent))), 0)
+                self._add(result, f"out{n}", self.sent - len(written & set(range(self.sent))), 0)
             for name in self._tables:
                 truth = dict(self._truth(name, self._sent(name, n)))
                 rows = self._table(f"{name}{n}")
                 absent = sum(1 for key in truth if key not in rows)
                 wrong = [(key, row, truth.get(key)) for key, row in rows.items() if truth.get(key) != row]
-                self._add(found, f"{name}{n}", absent, len(wrong))
-                found.where.extend(f"{key!r}: {row} instead of {right}" for key, row, right in wrong[:2])
+                self._add(result, f"{name}{n}", absent, len(wrong))
+                result.where.extend(f"{key!r}: {row} instead of {right}" for key, row, right in wrong[:2])
         for compare in self.also:
-            compare(found)
-        found.repeated -= self._known_repeats
-        return found
+            compare(result)
+        result.repeated -= self._known_repeats
+        return result
 
     def times(self, topic: str) -> Counter[int]:
         """How often a topic of ours has each number."""
@@ -303,22 +303,22 @@ class Scene:
         self._known_repeats += self.difference().repeated
 
     @staticmethod
-    def _add(found: Difference, where: str, lost: int, wrong: int, which: Sequence[int] = ()) -> None:
-        found.lost += lost
-        found.wrong += wrong
+    def _add(difference: Difference, where: str, lost: int, wrong: int, which: Sequence[int] = ()) -> None:
+        difference.lost += lost
+        difference.wrong += wrong
         if lost or wrong:
-            if which and found.first is None:
-                found.first = which[0]
-            found.where.append(f"{where}: {lost} missing {list(which)}, {wrong} wrong")
+            if which and difference.first is None:
+                difference.first = which[0]
+            difference.where.append(f"{where}: {lost} missing {list(which)}, {wrong} wrong")
 
     def inputs(self, number: int) -> dict[str, list[tuple[int, int]]]:
         """Where the records of one number are: topic -> (partition, offset) of each."""
-        found: dict[str, list[tuple[int, int]]] = {}
+        places: dict[str, list[tuple[int, int]]] = {}
         for topic in (f"{name}{n}" for n in self.partitions for name in "sab"):
             for record in self._all(topic):
                 if record.timestamp_ms == FIRST_MS + number * STEP_MS:
-                    found.setdefault(topic, []).append((record.partition, record.offset))
-        return found
+                    places.setdefault(topic, []).append((record.partition, record.offset))
+        return places
 
     def count(self, topic: str) -> int:
         """How many records a topic has."""

@@ -59,12 +59,12 @@ def growth(samples: Sequence[tuple[float, float]]) -> float:
 
 def grown(samples: Mapping[str, Sequence[tuple[float, float]]]) -> list[str]:
     """What has grown more than is allowed, by name."""
-    found = []
+    lines = []
     for name, (share, number) in ALLOWED.items():
         median = statistics.median(value for _, value in samples[name])
         if (more := growth(samples[name])) > max(share * median, number):
-            found.append(f"{name}: {more:+.0f} at {median:.0f}")
-    return found
+            lines.append(f"{name}: {more:+.0f} at {median:.0f}")
+    return lines
 
 
 class Sampler:
@@ -99,16 +99,16 @@ class Sampler:
             print(" ".join(f"{value:11.0f}" for value in (second, *values.values())), flush=True)
 
     def _measured(self) -> dict[str, float]:
-        found = dict.fromkeys(ALLOWED, 0.0)
+        figures = dict.fromkeys(ALLOWED, 0.0)
         for name, pid in (("py", self._run.server.process.pid), ("jvm", self._run.jvm())):
             process = psutil.Process(pid)
-            found[f"{name} MB"] = process.memory_info().rss / 1e6
-            found[f"{name} threads"] = process.num_threads()
-            found[f"{name} files"] = process.num_fds()
-        found["topics"] = len(self._admin.topics())
-        found["checkpoints"] = len([*(self._run.data_dir / "checkpoints").glob("*")])
-        found["temporary"] = len([*self._temporary.rglob("*")])
-        return found
+            figures[f"{name} MB"] = process.memory_info().rss / 1e6
+            figures[f"{name} threads"] = process.num_threads()
+            figures[f"{name} files"] = process.num_fds()
+        figures["topics"] = len(self._admin.topics())
+        figures["checkpoints"] = len([*(self._run.data_dir / "checkpoints").glob("*")])
+        figures["temporary"] = len([*self._temporary.rglob("*")])
+        return figures
 
 
 def cycle(run: Run, name: str) -> list[str]:
@@ -164,9 +164,11 @@ def main() -> int:
                 problems += cycle(run, each)
                 rounds += 1
             deadline = time.monotonic() + options.patience
-            while (found := difference(run.scene)).lost or found.wrong or (stopped := run.stopped()):
+            while (
+                (differences := difference(run.scene)).lost or differences.wrong or (stopped := run.stopped())
+            ):
                 if time.monotonic() > deadline:
-                    problems += [*found.where, *stopped]
+                    problems += [*differences.where, *stopped]
                     print(run.diagnosis(), file=sys.stderr)
                     break
                 time.sleep(1)

@@ -210,26 +210,26 @@ def _value(type_: SqlType, dice: random.Random) -> Any:
 
 def _mutated(data: bytes, start: int, dice: random.Random) -> bytes:
     """``data`` with one to three changes, mostly after ``start``."""
-    made = bytearray(data)
+    mutated = bytearray(data)
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
-        at = dice.randrange(0 if dice.random() < 0.05 else min(start, len(made)), len(made) + 1)
+        at = dice.randrange(0 if dice.random() < 0.05 else min(start, len(mutated)), len(mutated) + 1)
         match dice.randrange(7):
             case 0:
-                made[at : at + 1] = bytes([dice.choice(_TELLING)])
+                mutated[at : at + 1] = bytes([dice.choice(_TELLING)])
             case 1:
-                made[at : at + 1] = dice.randbytes(1)
+                mutated[at : at + 1] = dice.randbytes(1)
             case 2:
-                made[at:at] = bytes([dice.choice(_TELLING)])
+                mutated[at:at] = bytes([dice.choice(_TELLING)])
             case 3:
-                del made[at : at + dice.randrange(1, 4)]
+                del mutated[at : at + dice.randrange(1, 4)]
             case 4:
-                made[at:at] = made[at : at + dice.randrange(1, 9)]
+                mutated[at:at] = mutated[at : at + dice.randrange(1, 9)]
             case 5:
-                del made[at:]
+                del mutated[at:]
             case 6:
                 bad = dice.choice(_NO_UTF8)
-                made[at : at + dice.choice((0, len(bad)))] = bad
-    return bytes(made)
+                mutated[at : at + dice.choice((0, len(bad)))] = bad
+    return bytes(mutated)
 
 
 def _with_odd_values(good: str, delimiter: str | None, dice: random.Random) -> str:
@@ -253,8 +253,8 @@ def _with_odd_values(good: str, delimiter: str | None, dice: random.Random) -> s
 
     places = [m.span() for m in _JSON_VALUE.finditer(good)] if good[:1] == "{" else [(0, len(good))]
     start, end = dice.choice(places or [(0, 0)])
-    made = good[:start] + odd() + good[end:]
-    return dice.choice(_AROUND) * (dice.random() < 0.2) + made + dice.choice(_AROUND)
+    altered = good[:start] + odd() + good[end:]
+    return dice.choice(_AROUND) * (dice.random() < 0.2) + altered + dice.choice(_AROUND)
 
 
 def records(bound_: Serde, count: int, seed: int) -> Iterator[bytes]:
@@ -296,9 +296,9 @@ def compare(session: Any, bound_: Serde, count: int, seed: int) -> Outcome:
             "i", f"{bound_.decode_sql('data')} AS r", f"{bound_.explain_sql('data')} AS e"
         )
         encoded = f"if(r IS NULL, NULL, {rows.encode_sql(names)})"
-        found = {row[0]: row for row in frame.selectExpr("i", encoded, "e").collect()}
+        by_number = {row[0]: row for row in frame.selectExpr("i", encoded, "e").collect()}
         for i, data in enumerate(batch):
-            theirs = _text(found[i][1], found[i][2])
+            theirs = _text(by_number[i][1], by_number[i][2])
             try:
                 values = bound_.decode(data)
                 mine = _text(None if values is None else rows.encode(values), "It is null.")
@@ -365,13 +365,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--records", type=int, default=100_000)
     options = parser.parse_args()
-    known = {name.partition(" ")[0] for name in COLUMNS}
-    unknown = {f.upper() for f in options.formats} - known
+    names = {name.partition(" ")[0] for name in COLUMNS}
+    unknown = {f.upper() for f in options.formats} - names
     if unknown:
         parser.error(
-            f"unknown format {', '.join(sorted(unknown))}; the formats are {', '.join(sorted(known))}"
+            f"unknown format {', '.join(sorted(unknown))}; the formats are {', '.join(sorted(names))}"
         )
-    chosen = {f.upper() for f in options.formats} or known
+    chosen = {f.upper() for f in options.formats} or names
     artifacts.ensure(report=print)
     differ = False
     with tempfile.TemporaryDirectory(prefix="ksql-spark-fuzz-") as folder:

@@ -77,11 +77,11 @@ def serde(format_: str, columns: Sequence[Column], wrapped: bool = True, registr
     nullable = "OPTIONAL" if format_.startswith("PROTOBUF") else None
     spec = SerdeSpec(format_, tuple(columns), wrapped, nullable=nullable)
     kind = CAPABILITIES[format_].registry if format_ in CAPABILITIES else None
-    made = bind(spec, registry)
-    if kind is None or not isinstance(made, FramedSerde) or not columns:
-        return made
-    schema_id = registry.register("any", RegisteredSchema(0, kind, made.new_schema))
-    return bind(replace(spec, schema_id=schema_id, schema=made.new_schema), registry)
+    bound = bind(spec, registry)
+    if kind is None or not isinstance(bound, FramedSerde) or not columns:
+        return bound
+    schema_id = registry.register("any", RegisteredSchema(0, kind, bound.new_schema))
+    return bind(replace(spec, schema_id=schema_id, schema=bound.new_schema), registry)
 
 
 def carried(format_: str) -> dict[SqlType, list[Any]]:

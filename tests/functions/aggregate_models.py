@@ -152,11 +152,11 @@ def _by(name: str, sign: int) -> Callable[[State], Any]:
     """The value of ``s`` where ``name`` is greatest (sign 1) or smallest (-1), of equal ones the last."""
 
     def result(rows: State) -> Any:
-        found = None
+        best = None
         for row in rows:
-            is_new = row[name] is not None and (found is None or sign * row[name] >= sign * found[name])
-            found = row if is_new else found
-        return None if found is None else found["s"]
+            is_new = row[name] is not None and (best is None or sign * row[name] >= sign * best[name])
+            best = row if is_new else best
+        return None if best is None else best["s"]
 
     return result
 
@@ -177,11 +177,11 @@ def _percentile(rows: State) -> Any:
 
 def _limited_set(limit: int) -> Callable[[State], State]:
     def cut(rows: State) -> State:
-        kept: State = []
+        members: State = []
         for row in rows:
-            if len(kept) < limit and row["s"] not in [k["s"] for k in kept]:
-                kept.append(row)
-        return kept
+            if len(members) < limit and row["s"] not in [k["s"] for k in members]:
+                members.append(row)
+        return members
 
     return cut
 

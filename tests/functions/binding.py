@@ -23,9 +23,9 @@ def call(name: str, *args: Any) -> Call:
 
 def bind(name: str, bound: Sequence[Expression]) -> Call:
     literals = [e.value if isinstance(e, Literal) else None for e in bound]
-    found = registry.resolve(name, [e.type for e in bound], literals)
-    arguments = tuple(coerce(e, t) for e, t in zip(bound, found.parameter_types, strict=True))
-    return Call(found.spec.name, arguments, found.result_type)
+    overload = registry.resolve(name, [e.type for e in bound], literals)
+    arguments = tuple(coerce(e, t) for e, t in zip(bound, overload.parameter_types, strict=True))
+    return Call(overload.spec.name, arguments, overload.result_type)
 
 
 def coerce(node: Expression, type_: SqlType) -> Expression:
@@ -60,17 +60,19 @@ def canonical(value: Any, type_: SqlType) -> Any:
     return value
 
 
-def same(got: Any, wanted: Any) -> bool:
+def same(got: Any, expected: Any) -> bool:
     """Equal and of one Python type; NaN equals itself, doubles to 12 digits, decimals with their scale."""
-    match got, wanted:
+    match got, expected:
         case float(), float():
             return (
-                math.isnan(got) if math.isnan(wanted) else math.isclose(got, wanted, rel_tol=1e-12, abs_tol=0)
+                math.isnan(got)
+                if math.isnan(expected)
+                else math.isclose(got, expected, rel_tol=1e-12, abs_tol=0)
             )
         case PythonDecimal(), PythonDecimal():
-            return got == wanted and got.as_tuple().exponent == wanted.as_tuple().exponent
+            return got == expected and got.as_tuple().exponent == expected.as_tuple().exponent
         case list(), list():
-            return len(got) == len(wanted) and all(same(a, b) for a, b in zip(got, wanted, strict=True))
+            return len(got) == len(expected) and all(same(a, b) for a, b in zip(got, expected, strict=True))
         case dict(), dict():
-            return got.keys() == wanted.keys() and all(same(got[k], wanted[k]) for k in got)
-    return type(got) is type(wanted) and bool(got == wanted)
+            return got.keys() == expected.keys() and all(same(got[k], expected[k]) for k in got)
+    return type(got) is type(expected) and bool(got == expected)

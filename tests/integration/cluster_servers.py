@@ -55,20 +55,20 @@ def send(producer: RecordProducer, numbers: Iterable[int], topic: str) -> None:
     producer.flush()
 
 
-def hosts(asked: ServerProcess) -> dict[str, str | None]:
+def hosts(server: ServerProcess) -> dict[str, str | None]:
     """Query -> the host that runs it."""
-    (answer,) = asked.execute("SHOW QUERIES;")
+    (answer,) = server.execute("SHOW QUERIES;")
     return {row["id"]: row.get("host") if row["state"] == "RUNNING" else None for row in answer["queries"]}
 
 
-def are_right(asked: ServerProcess, count: int, tables: Iterable[str] = TABLES) -> bool:
+def are_right(server: ServerProcess, count: int, tables: Iterable[str] = TABLES) -> bool:
     """Whether the tables are what ``count`` records make of them; more than that is an error at once."""
-    wanted = Counter(f"k{n % 10}" for n in range(count))
+    right = Counter(f"k{n % 10}" for n in range(count))
     for table in tables:
-        found = {key: counted for key, counted in asked.rows(f"SELECT k, c FROM {table};")}
-        over = {key: counted for key, counted in found.items() if counted > wanted[key]}
+        counts = {key: counted for key, counted in server.rows(f"SELECT k, c FROM {table};")}
+        over = {key: counted for key, counted in counts.items() if counted > right[key]}
         assert not over, (table, over)
-        if found != wanted:
+        if counts != right:
             return False
     return True
 
@@ -112,10 +112,10 @@ class Feed:
 
 def check_copy(broker: str, name: str, count: int) -> None:
     """Each of the first ``count`` records is in a stream once, in order."""
-    found: list[int] = []
+    numbers: list[int] = []
     deadline = time.monotonic() + TIMEOUT_S
     with TopicReader(broker, f"{PREFIX}{name.upper()}") as reader:
-        while len(found) < count:
-            assert time.monotonic() < deadline, (name, len(found), count)
-            found += [json.loads(record.value or b"{}")["N"] for record in reader.poll_batch(0.5)]
-    assert found == list(range(count)), name
+        while len(numbers) < count:
+            assert time.monotonic() < deadline, (name, len(numbers), count)
+            numbers += [json.loads(record.value or b"{}")["N"] for record in reader.poll_batch(0.5)]
+    assert numbers == list(range(count)), name

@@ -47,23 +47,23 @@ class Sink:
 
     def rows(self) -> Counter[tuple[Any, ...]]:
         """The rows of a stream: time, key, fields."""
-        found: Counter[tuple[Any, ...]] = Counter()
+        counts: Counter[tuple[Any, ...]] = Counter()
         for record in self.records:
             assert record.key is not None and record.value is not None
             fields = json.loads(record.value).values()
-            found[record.timestamp_ms, record.key.decode(), *fields] += 1
-        return found
+            counts[record.timestamp_ms, record.key.decode(), *fields] += 1
+        return counts
 
     def changes(self, bounds: str = "") -> Changes:
         """What a table's keys went through; ``bounds`` is the struct of those that follow the key's text."""
-        found: Changes = defaultdict(list)
+        by_key: Changes = defaultdict(list)
         size = struct.calcsize(bounds)
         for record in self.records:
             assert record.key is not None
             text = record.key[: len(record.key) - size].decode()
             key = (text, *struct.unpack(bounds, record.key[len(text.encode()) :])) if bounds else text
-            found[key].append(record.value and list(json.loads(record.value).values()))
-        return found
+            by_key[key].append(record.value and list(json.loads(record.value).values()))
+        return by_key
 
 
 def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
@@ -80,6 +80,6 @@ def wait_until_all_is_read(engine: Engine, topic: str) -> None:
     """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
     (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
     deadline = time.monotonic() + TIMEOUT_S
-    while progress(query, engine.services).left:
+    while progress(query, engine.services).unread:
         assert time.monotonic() < deadline
         time.sleep(0.2)

@@ -54,8 +54,8 @@ def execute(post: Post, engine: Engine) -> Iterator[Callable[[str], list[dict[st
 
     yield run
     metastore = engine.services.metastore
-    while made := [s for s in metastore.sources() if s.name not in before]:
-        source = next(s for s in made if not metastore.dependents(s.name))
+    while created := [s for s in metastore.sources() if s.name not in before]:
+        source = next(s for s in created if not metastore.dependents(s.name))
         also = " DELETE TOPIC" if source.topic_pattern is None else ""
         run(f"DROP {source.kind} `{source.name}`{also};")
         metastore = engine.services.metastore
@@ -75,7 +75,7 @@ def make_engine(
     after the test.
     """
     prefix: str = request.module.PREFIX
-    made: list[Engine] = []
+    engines: list[Engine] = []
 
     def make(name: str = "", **more: Any) -> Engine:
         config = {
@@ -85,12 +85,12 @@ def make_engine(
             "ksql.output.topic.name.prefix": prefix + name,
             **more,
         }
-        made.append(Engine(Config(config), spark_process))
-        made[-1].start()
-        return made[-1]
+        engines.append(Engine(Config(config), spark_process))
+        engines[-1].start()
+        return engines[-1]
 
     yield make
-    for engine in made:
+    for engine in engines:
         engine.stop()
     mine = (prefix, f"_confluent-ksql-{prefix}")
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
@@ -102,7 +102,7 @@ def server(
 ) -> Iterator[Server]:
     """A server of the test's own, on the shared broker and Spark; what it makes in Kafka is removed."""
     name = f"own_{uuid.uuid4().hex[:8]}"
-    made = Server(
+    own = Server(
         {
             "bootstrap.servers": broker.bootstrap_servers,
             "ksql.spark.data.dir": str(tmp_path / "data"),
@@ -111,8 +111,8 @@ def server(
         },
         spark_process,
     )
-    yield made
-    made.engine.stop()
+    yield own
+    own.engine.stop()
     kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
 
 

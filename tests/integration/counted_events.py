@@ -48,14 +48,14 @@ def expected(count: int) -> dict[str, tuple[int, int]]:
 def wait_for_counts(server: ServerProcess, count: int) -> None:
     """Wait until the tables are what ``count`` events make of them; more than that is an error at once."""
     deadline = time.monotonic() + TIMEOUT_S
-    wanted = expected(count)
+    right = expected(count)
     while True:
         rows = server.rows("SELECT who, c, total FROM counts;")
-        found = {who: (c, total) for who, c, total in rows}
-        if found == wanted:
+        actual = {who: (c, total) for who, c, total in rows}
+        if actual == right:
             break
-        over = {who: got for who, got in found.items() if got[0] > wanted[who][0]}
-        assert not over and time.monotonic() < deadline, (found, wanted)
+        over = {who: got for who, got in actual.items() if got[0] > right[who][0]}
+        assert not over and time.monotonic() < deadline, (actual, right)
         time.sleep(POLL_S)
     per_minute = Counter((f"p{n % PEOPLE}", n // 60 * 60_000) for n in range(count))
     while True:

@@ -43,17 +43,17 @@ def _differences(
     by_key: dict[str, list[Any]] = defaultdict(list)
     for key, value in rows:
         by_key[key].append(value)
-    for wanted, values in expected.items():
-        got = [value for _, value in rows] if wanted is None else by_key[wanted]
+    for expected_key, values in expected.items():
+        got = [value for _, value in rows] if expected_key is None else by_key[expected_key]
         if check.is_last:
             got = got[-1:]
         lost = Counter(map(str, values)) - Counter(map(str, got))
         more = Counter(map(str, got)) - Counter(map(str, values))
         if lost or more:
             what = f"lost {list(lost)[:3]} ({lost.total()}), too much {list(more)[:3]} ({more.total()})"
-            wrong.append(f"{check.topic} {wanted}: {what}")
+            wrong.append(f"{check.topic} {expected_key}: {what}")
         elif check.is_ordered and got != values:
-            wrong.append(f"{check.topic} {wanted}: in another order")
+            wrong.append(f"{check.topic} {expected_key}: in another order")
     return wrong
 
 
@@ -224,9 +224,9 @@ class World:
         self._stopped.set()
         self._feeder.join()
         numbers = range(self.produced)
-        found = [line for check in self._checks for line in self._wrong(check, numbers)]
-        found += [f"{name} is {state}" for name, state in self._states().items() if state != "RUNNING"]
-        return found
+        problems = [line for check in self._checks for line in self._wrong(check, numbers)]
+        problems += [f"{name} is {state}" for name, state in self._states().items() if state != "RUNNING"]
+        return problems
 
     def _wrong(self, check: Check, numbers: Sequence[int]) -> list[str]:
         expected = check.expected(numbers)
@@ -275,27 +275,27 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--master", default="local", help="kill executors, too: local-cluster[2,8,1024]")
     parser.add_argument("--partitions", type=int, default=2, help="of each topic")
     parser.add_argument("--only", default="", help="names of topics, separated by commas")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     # so that the server ends too
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(f"stopped by signal {number}"))
-    only = [name for name in given.only.upper().split(",") if name]
+    only = [name for name in options.only.upper().split(",") if name]
     checks = [check for check in CHECKS if not only or check.topic in only]
-    print(f"seed {given.seed}, {given.kills} kills, {given.rate} events/s", flush=True)
+    print(f"seed {options.seed}, {options.kills} kills, {options.rate} events/s", flush=True)
     with (
         tempfile.TemporaryDirectory(prefix="exactly-once-") as name,
         EmbeddedBroker(Path(name) / "kafka", port=0) as broker,
     ):
         report = lambda line: print(line, flush=True)  # noqa: E731
-        killed = broker if given.broker else None
-        properties = {"ksql.spark.master": given.master}
+        killed = broker if options.broker else None
+        properties = {"ksql.spark.master": options.master}
         address = broker.bootstrap_servers
         with World(
-            Path(name), address, checks, given.seed, report, killed, properties, given.partitions
+            Path(name), address, checks, options.seed, report, killed, properties, options.partitions
         ) as world:
-            world.start(given.rate)
-            for number in range(1, given.kills + 1):
+            world.start(options.rate)
+            for number in range(1, options.kills + 1):
                 report(f"-- {number}: {world.produced} events so far")
-                if given.master != "local" and number % 4:
+                if options.master != "local" and number % 4:
                     world.kill_executor()
                 else:
                     world.kill()

@@ -58,10 +58,10 @@ def _window_key(key: str, start: int) -> str:
 
 
 def _by_key(numbers: Sequence[int]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
+    keys: dict[str, list[int]] = defaultdict(list)
     for n in numbers:
-        found[key_of(n)].append(n)
-    return found
+        keys[key_of(n)].append(n)
+    return keys
 
 
 def _each(numbers: Sequence[int]) -> Mapping[str | None, list[Any]]:

@@ -39,13 +39,13 @@ def start(config: dict[str, Any], report: Callable[[str], None] = lambda text: N
 def die_at(point: str) -> None:
     """Die before or after the next call, ``module:Class.method:before`` or ``…:after``; ``…:n``: the n-th."""
     module, name, when, *nth = point.split(":")
-    left = itertools.count(1 - int(nth[0]) if nth else 0)
+    calls = itertools.count(1 - int(nth[0]) if nth else 0)
     class_name, method_name = name.split(".")
     class_ = getattr(importlib.import_module(module), class_name)
     method = getattr(class_, method_name)
 
     def dying(*args: Any, **more: Any) -> Any:
-        is_last = next(left) == 0
+        is_last = next(calls) == 0
         answer = method(*args, **more) if when == "after" or not is_last else None
         if is_last:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -55,12 +55,12 @@ def die_at(point: str) -> None:
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    running = start(given["config"])
-    if "point" in given:
-        die_at(given["point"])
-    if "text" in given:
-        running.execute(Request(given["text"]))
+    request = json.loads(sys.argv[1])
+    running = start(request["config"])
+    if "point" in request:
+        die_at(request["point"])
+    if "text" in request:
+        running.execute(Request(request["text"]))
     print("started", flush=True)
     for line in sys.stdin:
         try:

@@ -101,18 +101,18 @@ def stream_stream_table(left: Topic, right: Topic, table: Topic, within_ms: int)
     rows = []
     for task in tasks(left, right, table):
         there: dict[str, Any] = {}
-        kept: list[dict[str, list[Event]]] = [defaultdict(list), defaultdict(list)]
+        buffers: list[dict[str, list[Event]]] = [defaultdict(list), defaultdict(list)]
         for side, event in task:
             if side == 2:
                 there[event.key] = event.value
                 continue
-            for other in kept[1 - side][event.key]:
+            for other in buffers[1 - side][event.key]:
                 if abs(other.time - event.time) <= within_ms:
                     pair = (event, other) if side == 0 else (other, event)
                     row = there.get(event.key)
                     numbers = [one.get("n") for one in pair]
                     rows.append((max(event.time, other.time), event.key, *numbers, row and row["n"]))
-            kept[side][event.key].append(event)
+            buffers[side][event.key].append(event)
     return rows
 
 

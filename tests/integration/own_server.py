@@ -41,41 +41,41 @@ class Server:
     def caught_up(self, sink: str, ends: int) -> SinkDescription:
         """The sink once its table has everything up to ``ends`` records."""
         deadline = time.monotonic() + TIMEOUT_S
-        told = self.described(sink)
-        while sum(p.offset for p in told.positions) < ends:
-            assert time.monotonic() < deadline and told.sink.state != "ERROR", told
+        description = self.described(sink)
+        while sum(p.offset for p in description.positions) < ends:
+            assert time.monotonic() < deadline and description.sink.state != "ERROR", description
             time.sleep(0.1)
-            told = self.described(sink)
-        return told
+            description = self.described(sink)
+        return description
 
     def origin(self, source: str) -> OriginInfo:
         """The files that a source follows."""
         (answer,) = self.run(f"DESCRIBE {source};")
-        found: OriginInfo = answer.source_description.origin
-        return found
+        info: OriginInfo = answer.source_description.origin
+        return info
 
     def origin_once(self, source: str, met: Callable[[OriginInfo], bool]) -> OriginInfo:
         """The files that a source follows, once they are so."""
         deadline = time.monotonic() + TIMEOUT_S
-        while not met(found := self.origin(source)):
-            assert time.monotonic() < deadline, found
+        while not met(info := self.origin(source)):
+            assert time.monotonic() < deadline, info
             time.sleep(0.1)
-        return found
+        return info
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query that ends, in the order of their texts."""
         stream = self.engine.query(Request(sql))
-        found: list[Any] = []
+        rows: list[Any] = []
         while (batch := stream.read(1.0)) is not None:
-            found += batch
+            rows += batch
         stream.close()
-        return sorted((tuple(row.values) for row in found), key=str)
+        return sorted((tuple(row.values) for row in rows), key=str)
 
-    def has(self, sql: str, wanted: list[tuple[Any, ...]]) -> None:
+    def has(self, sql: str, expected: list[tuple[Any, ...]]) -> None:
         """Wait until a query gives these rows, in any order."""
         deadline = time.monotonic() + TIMEOUT_S
-        while (found := self._rows_or_none(sql)) != sorted(wanted, key=str):
-            assert time.monotonic() < deadline, (found, sorted(wanted, key=str)[:20])
+        while (rows := self._rows_or_none(sql)) != sorted(expected, key=str):
+            assert time.monotonic() < deadline, (rows, sorted(expected, key=str)[:20])
             time.sleep(0.1)
 
     def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]] | None:

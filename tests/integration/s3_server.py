@@ -74,15 +74,15 @@ class S3Server:
 
     def keys(self, prefix: str = "") -> list[str]:
         """The names of the objects that begin so."""
-        found: list[str] = []
+        names: list[str] = []
         token: dict[str, str] = {}
         while True:
             query = {"list-type": "2", "prefix": prefix, **token}
             answer = ElementTree.fromstring(httpx.get(f"{self.url}/{self._bucket}", params=query).text)
-            found += [str(key.text) for key in answer.iterfind(".//{*}Key")]
+            names += [str(key.text) for key in answer.iterfind(".//{*}Key")]
             following = answer.findtext("{*}NextContinuationToken")
             if following is None:
-                return found
+                return names
             token = {"continuation-token": following}
 
 

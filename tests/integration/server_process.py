@@ -120,13 +120,13 @@ class ServerProcess:
 
     def pids(self) -> list[int]:
         """All living processes that come from this one."""
-        found = []
+        living = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 pid = int(folder.name)
                 if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0") and is_alive(pid):
-                    found.append(pid)
-        return found
+                    living.append(pid)
+        return living
 
     def executors(self) -> list[int]:
         """The processes that run tasks, where Spark started them."""

@@ -73,7 +73,7 @@ class StoryRun:
     ) -> None:
         self.story = stories.load(name)
         self.url = url
-        self.given: dict[str, list[Given]] = {}
+        self.events: dict[str, list[Given]] = {}
         self._engine = engine
         self._servers = str(engine.services.config["bootstrap.servers"])
         self._counts = counts
@@ -97,7 +97,7 @@ class StoryRun:
                         self._program(step)
                     case stories.Then():
                         self._then(self, next(pauses))
-                    case stories.Show(source=str() as sql) if not self.given and "EMIT" in sql:
+                    case stories.Show(source=str() as sql) if not self.events and "EMIT" in sql:
                         # what comes from elsewhere is there before the first events
                         self._push(sql)
                     case stories.Show():
@@ -118,13 +118,13 @@ class StoryRun:
         step_ms = 0 if step.is_awaited else self._step_ms
         # sequences of two generators must differ
         random = Random(f"{schema.name} {SEED}")
-        made = schema.events(random, lambda number: start + number * step_ms)
-        events = list(itertools.islice(made, self._counts.get(schema.name)))
+        generated = schema.events(random, lambda number: start + number * step_ms)
+        events = list(itertools.islice(generated, self._counts.get(schema.name)))
         producer = RecordProducer(self._servers)
         for event in events:
             producer.send_async(schema.name, event.key, event.value, event.timestamp_ms)
         producer.close()
-        self.given[schema.name] = [
+        self.events[schema.name] = [
             Given(_plain_key(e.key), json.loads(e.value), e.timestamp_ms) for e in events
         ]
 
@@ -160,7 +160,7 @@ class StoryRun:
 
     def rows(self, name: str, count: int) -> list[Row]:
         """The first ``count`` rows of a stream, and all that came with them; keys are columns too."""
-        return [row for _, row in self._read(name, lambda found: len(found) >= count) if row is not None]
+        return [row for _, row in self._read(name, lambda read: len(read) >= count) if row is not None]
 
     def table(self, name: str, truth: dict[Any, Any], of: Callable[[Row], Any]) -> None:
         """Wait until a table has the rows ``truth``: key -> what ``of`` makes of a row.
@@ -169,15 +169,15 @@ class StoryRun:
         decimals. Rows of which ``of`` makes None are left out.
         """
 
-        def folded(found: list[tuple[Any, Row | None]]) -> dict[Any, Any]:
-            last = dict(found)
+        def folded(read: list[tuple[Any, Row | None]]) -> dict[Any, Any]:
+            last = dict(read)
             shown = {key: of(row) for key, row in last.items() if row is not None}
             return {key: _rounded(value) for key, value in shown.items() if value is not None}
 
         expected = {key: _rounded(value) for key, value in truth.items()}
         assert expected
-        found = self._read(name, lambda found: folded(found) == expected)
-        shown = folded(found)
+        read = self._read(name, lambda read: folded(read) == expected)
+        shown = folded(read)
         assert shown == expected, f"{name}: {shown} is not {expected}"
 
     def lookup(self, sql: str) -> list[Row]:
@@ -210,7 +210,7 @@ class StoryRun:
         source = self._engine.services.metastore.require(name.upper())
         registry = self._engine.services.registry
         keys, values = key_serde(source, registry), value_serde(source, registry)
-        found: list[tuple[Any, Row | None]] = []
+        rows: list[tuple[Any, Row | None]] = []
 
         def one(record: Record) -> tuple[Any, Row | None]:
             key: Any = None
@@ -228,9 +228,9 @@ class StoryRun:
 
         deadline = time.monotonic() + TIMEOUT_S
         with TopicReader(self._servers, source.topic) as reader:
-            while not is_enough(found) and time.monotonic() < deadline:
-                found += [one(record) for record in reader.poll_batch(0.5)]
-        return found
+            while not is_enough(rows) and time.monotonic() < deadline:
+                rows += [one(record) for record in reader.poll_batch(0.5)]
+        return rows
 
 
 def _plain_key(key: bytes | None) -> Any:

@@ -86,7 +86,7 @@ def test_each_story_has_a_test() -> None:
 
 def test_taxi(tell: Tell) -> None:
     run = tell("taxi", {"rides": 300, "green_rides": 60})
-    rides, greens = run.given["rides"], run.given["green_rides"]
+    rides, greens = run.events["rides"], run.events["green_rides"]
     vendors = by(rides, lambda e: e.values["VendorID"])
     truth = {
         v: (len(r), total(r, "total_amount"), total(r, "trip_distance") / len(r)) for v, r in vendors.items()
@@ -102,7 +102,7 @@ def test_taxi(tell: Tell) -> None:
     assert [row["TOTAL_AMOUNT"] for row in run.rows("expensive_rides", len(dear))] == dear
     assert [row["TOTAL_AMOUNT"] for row in run.rows("cheap_rides", len(cheap))] == cheap
 
-    zones = {e.key: e.values["Zone"] for e in run.given["zones"]}
+    zones = {e.key: e.values["Zone"] for e in run.events["zones"]}
     joined = run.rows("rides_with_zones", len(rides))
     assert [row["ZONE"] for row in joined] == [zones[e.values["PULocationID"]] for e in rides]
     pairs = Counter(
@@ -118,7 +118,7 @@ def test_taxi(tell: Tell) -> None:
 
 def test_word_count(tell: Tell) -> None:
     run = tell("word-count", {"sentences": 100})
-    words = [word for e in run.given["sentences"] for word in e.values["sentence"].split()]
+    words = [word for e in run.events["sentences"] for word in e.values["sentence"].split()]
     run.table("word_counts", dict(Counter(words)), lambda row: row["TIMES"])
     assert run.shown() == 2
 
@@ -128,7 +128,7 @@ def test_inventory(tell: Tell, engine: Engine) -> None:
     stock: Counter[str] = Counter()
     stores: Counter[tuple[str, str]] = Counter()
     for sign, schema in ((1, "restocks"), (-1, "sales")):
-        for event in run.given[schema]:
+        for event in run.events[schema]:
             values = event.values
             stock[values["item"]] += sign * values["quantity"]
             stores[values["store"], values["item"]] += sign * values["quantity"]
@@ -154,7 +154,7 @@ def test_nested_orders(tell: Tell) -> None:
     run = tell("nested-orders", {"baskets": 60})
     products = {"A1": ("apple", 0.5), "B2": ("bread", 3.2), "C3": ("cheese", 6.75), "D4": ("dates", 4.0)}
     lines = []
-    for event in run.given["baskets"]:
+    for event in run.events["baskets"]:
         for line in event.values["lines"]:
             name, price = products.get(line["sku"], (None, None))
             amount = None if price is None else line["quantity"] * price
@@ -178,7 +178,7 @@ def test_nested_orders(tell: Tell) -> None:
 
 def test_clickstream(tell: Tell) -> None:
     run = tell("clickstream", {"clicks": 400})
-    clicks = run.given["clicks"]
+    clicks = run.events["clicks"]
     sessions: dict[tuple[int, int, int], tuple[int, int]] = {}
     for user in {e.values["user_id"] for e in clicks}:
         own = [e for e in clicks if e.values["user_id"] == user]
@@ -225,7 +225,7 @@ def kilometres(a: Row, b: Row) -> float:
 
 def test_fraud(tell: Tell) -> None:
     run = tell("fraud", {"payments": 800})
-    payments = run.given["payments"]
+    payments = run.events["payments"]
     pairs = {
         (a.values["card"], a.values["id"], b.values["id"]): kilometres(a.values, b.values)
         for number, a in enumerate(payments)
@@ -248,7 +248,7 @@ def test_sensors(tell: Tell) -> None:
     grace_ms = 30_000
     accepted: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     stream_time = late = 0
-    for event in run.given["readings"]:
+    for event in run.events["readings"]:
         measured = event.values["measured_at"]
         stream_time = max(stream_time, measured)
         start, end = window(measured)
@@ -268,9 +268,9 @@ def test_sensors(tell: Tell) -> None:
 
 def test_customer_360(tell: Tell) -> None:
     run = tell("customer-360", {"customers": 40, "loyalty": 30, "invoices": 150})
-    customers = {e.key: e.values for e in run.given["customers"]}
-    loyalty = {e.key: e.values for e in run.given["loyalty"]}
-    invoices = {e.key: e.values for e in run.given["invoices"]}
+    customers = {e.key: e.values for e in run.events["customers"]}
+    loyalty = {e.key: e.values for e in run.events["loyalty"]}
+    invoices = {e.key: e.values for e in run.events["invoices"]}
     named = {
         number: (
             customers[i["customer_id"]]["name"],
@@ -282,7 +282,7 @@ def test_customer_360(tell: Tell) -> None:
         if i["customer_id"] in customers
     }
     run.table("named_invoices", named, lambda row: tuple(row[n] for n in ("NAME", "CITY", "AMOUNT", "STATE")))
-    debts = {e.values["customer_id"]: (0, 0.0) for e in run.given["invoices"] if e.values["state"] == "OPEN"}
+    debts = {e.values["customer_id"]: (0, 0.0) for e in run.events["invoices"] if e.values["state"] == "OPEN"}
     for invoice in invoices.values():
         if invoice["state"] == "OPEN":
             count, owed = debts[invoice["customer_id"]]
@@ -305,7 +305,7 @@ def test_customer_360(tell: Tell) -> None:
 def test_kappa(tell: Tell, execute: Callable[[str], Any]) -> None:
     def watched(run: StoryRun, least: float) -> dict[str, tuple[int, float]]:
         cards = by(
-            [e for e in run.given["payments"] if e.values["amount"] > least], lambda e: e.values["card"]
+            [e for e in run.events["payments"] if e.values["amount"] > least], lambda e: e.values["card"]
         )
         return {card: (len(rows), total(rows, "amount")) for card, rows in cards.items()}
 
@@ -334,9 +334,9 @@ def test_history(tell: Tell, engine: Engine, tmp_path: Path) -> None:
     past = [row for row in records.to_pylist() if row["offset"] < 720]
     begin = engine.services.admin.beginning_offsets("rides")
     assert (len(past), list(begin.values())) == (720, [720])
-    zones = {e.key: e.values["Zone"] for e in run.given["zones"]}
+    zones = {e.key: e.values["Zone"] for e in run.events["zones"]}
     rides = [(json.loads(row["value"]), int(row["timestamp"].timestamp() * 1000)) for row in past]
-    rides += [(e.values, e.time) for e in run.given["rides"]]
+    rides += [(e.values, e.time) for e in run.events["rides"]]
     truth: dict[Any, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     for ride, time_ms in rides:
         key = (zones[ride["PULocationID"]], *window(time_ms, 60 * MINUTE_MS))
@@ -352,7 +352,7 @@ def test_lakehouse(tell: Tell, tmp_path: Path) -> None:
     run.table("prices", prices, lambda row: row["PRICE"])
     sold = {
         item: sum(row["quantity"] for row in rows)
-        for item, rows in by(run.given["sales"], lambda e: e.values["item"]).items()
+        for item, rows in by(run.events["sales"], lambda e: e.values["item"]).items()
     }
     truth = {item: (n, n * prices[item]) for item, n in sold.items()}
     run.table("revenue", truth, lambda row: (row["SOLD"], row["REVENUE"]))

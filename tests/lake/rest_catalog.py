@@ -45,8 +45,8 @@ def rest_catalog(folder: Path) -> Iterator[str]:
     try:
         deadline = time.monotonic() + TIMEOUT_S
         while not _answers(url):
-            said = (folder / "server.log").read_text()
-            assert process.poll() is None and time.monotonic() < deadline, said
+            output = (folder / "server.log").read_text()
+            assert process.poll() is None and time.monotonic() < deadline, output
             time.sleep(0.1)
         yield url
     finally:

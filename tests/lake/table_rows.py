@@ -53,8 +53,8 @@ FULL = {
 EMPTY = {name: None for name in FULL} | {"ID": 2}
 
 
-def rows(*found: dict[str, Any], columns: tuple[Column, ...] = COLUMNS) -> pa.Table:
-    return pa.Table.from_pylist(list(found), schema_of(columns, pa.int32()))
+def rows(*dicts: dict[str, Any], columns: tuple[Column, ...] = COLUMNS) -> pa.Table:
+    return pa.Table.from_pylist(list(dicts), schema_of(columns, pa.int32()))
 
 
 def spec(path: Path, **changes: Any) -> TableSpec:
@@ -65,5 +65,5 @@ def keyed(path: Path, **changes: Any) -> TableSpec:
     return spec(path, keys=("ID",), **changes)
 
 
-def changed(*found: dict[str, Any], deleted: tuple[bool, ...]) -> pa.Table:
-    return rows(*found).append_column(DELETED, pa.array(deleted, pa.bool_()))
+def changed(*dicts: dict[str, Any], deleted: tuple[bool, ...]) -> pa.Table:
+    return rows(*dicts).append_column(DELETED, pa.array(deleted, pa.bool_()))

@@ -17,7 +17,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.lake import growth
-from ksql_spark.lake.positions import Known, Mark
+from ksql_spark.lake.positions import Mark, ReadFile
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, DOUBLE, STRING, TIMESTAMP, Array, Decimal, Field, SqlType, Struct
@@ -37,7 +37,7 @@ class Folder:
     def __init__(self, path: Path, format_: str) -> None:
         self.path, self.format = path, format_
         self.mark: Mark | None = None
-        self.known: dict[str, Known] = {}
+        self.files: dict[str, ReadFile] = {}
 
     def add(self, rows: pa.Table) -> None:
         name = self.path / f"{len(list(self.path.iterdir())):03}.{self.format}"
@@ -51,10 +51,10 @@ class Folder:
 
     def rows(self, columns: Sequence[Column] = COLUMNS) -> list[Mapping[str, Any]]:
         """The rows that the folder has gained since the last call."""
-        batch = growth.next_batch(Origin(str(self.path), self.format), self.mark, self.known)
+        batch = growth.next_batch(Origin(str(self.path), self.format), self.mark, self.files)
         if batch is None:
             return []
-        self.mark, self.known = batch.mark, {**self.known, **batch.files}
+        self.mark, self.files = batch.mark, {**self.files, **batch.files}
         return [row for part in batch.parts for row in part(columns).to_pylist()]
 
 

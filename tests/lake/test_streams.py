@@ -17,7 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import streams, tables
 from ksql_spark.lake.origins import OriginStatus
-from ksql_spark.lake.positions import Encoded, Known, Position
+from ksql_spark.lake.positions import Encoded, Position, ReadFile
 from ksql_spark.lake.streams import StreamRun
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sources import STREAM, DataSource, FormatSpec, TimestampColumn
@@ -38,7 +38,7 @@ class Topic:
     rows: list[int] = field(default_factory=list)
     transactions: int = 0
     position: Position = field(default_factory=Position)
-    files: dict[str, Known] = field(default_factory=dict)
+    files: dict[str, ReadFile] = field(default_factory=dict)
     dies: Callable[[], bool] = lambda: False
     id: str = "1"
 
@@ -55,7 +55,7 @@ class Topic:
         return [Encoded(None, str(n).encode(), 0) for n in rows["N"].to_pylist()]
 
     def write(
-        self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, Known]
+        self, topic: str, records: Iterable[Encoded], position: Position, files: Mapping[str, ReadFile]
     ) -> None:
         rows = [int(record.value or b"") for record in records]
         if self.dies():

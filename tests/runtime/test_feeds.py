@@ -77,7 +77,7 @@ def test_all_that_read_from_now_share_batches(feeds: Feeds, cluster: MockCluster
     assert len({id(batch) for batch in made}) == 1
     calls: list[int] = []
     for batch in made:
-        batch.made("same", lambda records: calls.append(1))
+        batch.result("same", lambda records: calls.append(1))
     assert calls == [1]
     for s in some:
         s.close()

@@ -88,17 +88,17 @@ def test_a_look_up_need_not_ask_if_another_has_just_asked() -> None:
         assert freshness.is_current(view, 60)
         assert not freshness.is_current(view, 0)
         # in good time before the answer is too old, it is asked again, and nobody waits for that
-        (known,) = freshness._asked["t"]
-        freshness._asked["t"] = (known._replace(at=time.monotonic() - 40),)
+        (known,) = freshness._answers["t"]
+        freshness._answers["t"] = (known._replace(at=time.monotonic() - 40),)
         assert freshness.is_current(view, 60) and freshness.is_current(view, 60)
         assert asked.acquire(timeout=SOON_S)
         deadline = time.monotonic() + SOON_S
-        while len(freshness._asked["t"]) < 2:
+        while len(freshness._answers["t"]) < 2:
             assert time.monotonic() < deadline
         assert view.told == [5]
         # the older answer is enough, and who waits for it need not ask
-        newer, older = freshness._asked["t"]
-        freshness._asked["t"] = (newer._replace(ends={0: 9}), older)
+        newer, older = freshness._answers["t"]
+        freshness._answers["t"] = (newer._replace(ends={0: 9}), older)
         assert freshness.is_current(view, 60) and not freshness.is_current(view, 30)
         freshness.when_current(view, SOON_S, lambda error: None, 60)
         assert view.told == [5, 5]

@@ -162,7 +162,7 @@ class Server:
     def gain(self, slot: int) -> None:
         self._kafka.owners[slot] = self.name
         note = self._kafka.notes.get(slot)
-        register = parse_register(note.told) if note is not None else {}
+        register = parse_register(note.content) if note is not None else {}
         self.where.read(slot, register, self._kafka.log_end)
 
     def release(self, slot: int) -> None:

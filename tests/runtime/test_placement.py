@@ -97,7 +97,7 @@ class Runner:
                 if self._running.on.setdefault(query, self.name) != self.name:
                     self._running.twice.append(query)
 
-    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+    def stop_unowned(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         for query in self._queries:
             if not owns(query):
                 with self._running.lock:

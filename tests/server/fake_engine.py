@@ -177,6 +177,30 @@ class FakeStream(QueryStream):
         self.rows.put(None)
 
 
+class LiveStream(FakeStream):
+    """A push query that has caught up, so that reading needs no thread, without rows until it is closed."""
+
+    is_live = True
+
+    def __init__(self, columns: Iterable[ResultColumn], query_id: str) -> None:
+        super().__init__("PUSH", columns, ends=False, query_id=query_id)
+        self._on_arrival: list[Callable[[], None]] = []
+
+    def when_arrived(self, on_arrival: Callable[[], None]) -> None:
+        """As QueryStream.when_arrived."""
+        self._on_arrival.append(on_arrival)
+
+    def read(self, timeout_s: float) -> Rows | None:
+        """As QueryStream.read."""
+        return None if self.closed.is_set() else Rows()
+
+    def close(self) -> None:
+        """As QueryStream.close."""
+        super().close()
+        for call in self._on_arrival:
+            call()
+
+
 class FakeInserter:
     """As RowInserter; a row with "bad" in it fails."""
 
@@ -186,7 +210,7 @@ class FakeInserter:
         self.fields = {name: {"type": type_} for name, type_ in names.items()}
         self.closed = False
         self._on_news = on_news
-        self._told = 0
+        self._reported = 0
         self._error: KsqlError | None = None
 
     def insert(self, lines: Iterable[bytes]) -> bool:
@@ -201,13 +225,13 @@ class FakeInserter:
 
     def acknowledged(self) -> Acknowledged:
         """As RowInserter.acknowledged."""
-        first, self._told = self._told, len(self.rows)
-        return Acknowledged(first, self._told, self._error)
+        first, self._reported = self._reported, len(self.rows)
+        return Acknowledged(first, self._reported, self._error)
 
     @property
     def is_idle(self) -> bool:
         """As RowInserter.is_idle."""
-        return self._told == len(self.rows)
+        return self._reported == len(self.rows)
 
     def close(self) -> None:
         """As RowInserter.close."""
@@ -378,9 +402,11 @@ class FakeEngine:
                 functions = (SimpleFunctionInfo("UCASE", "SCALAR", "STRING"),)
                 return [FunctionNameList(statement_text=shown, functions=functions)]
             case ["DESCRIBE", ("STREAMS" | "TABLES") as kind]:
-                wanted = kind.removesuffix("S")
-                found = tuple(described(name, of) for name, of in self.sources.items() if of == wanted)
-                return [SourceDescriptionList(statement_text=shown, source_descriptions=found)]
+                kind_of_source = kind.removesuffix("S")
+                descriptions = tuple(
+                    described(name, of) for name, of in self.sources.items() if of == kind_of_source
+                )
+                return [SourceDescriptionList(statement_text=shown, source_descriptions=descriptions)]
             case ["DESCRIBE", name]:
                 name = name.strip("`")
                 if name not in self.sources:
@@ -388,7 +414,7 @@ class FakeEngine:
                 description = described(name, self.sources[name])
                 return [SourceDescriptionEntity(statement_text=shown, source_description=description)]
             case ["EXPLAIN", "SELECT", *_]:
-                found = QueryDescription(
+                descriptions = QueryDescription(
                     statement_text=text,
                     window_type=None,
                     fields=FIELDS,
@@ -396,7 +422,7 @@ class FakeEngine:
                     execution_plan="a plan",
                     query_type="PULL",
                 )
-                return [QueryDescriptionEntity(statement_text=shown, query_description=found)]
+                return [QueryDescriptionEntity(statement_text=shown, query_description=descriptions)]
             case ["SET", quoted]:
                 name = quoted.strip("'").lower()
                 if message := warning(name, text.split("'")[3]):
@@ -475,10 +501,10 @@ class FakeEngine:
     def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
         """As Engine.close_query."""
         self.closed_by = (rights, user)
-        found = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]
-        for stream in found:
+        open_streams = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]
+        for stream in open_streams:
             stream.close()
-        return bool(found)
+        return bool(open_streams)
 
     def info(self) -> ServerInfo:
         """As Engine.info."""
@@ -701,8 +727,8 @@ class LiveEngine(FakeEngine):
         """As FakeEngine.query, with ten rows a second, or as many as a comment ``-- 5000/s`` says."""
         stream = super().query(request)
         if stream.kind == "PUSH" and not stream.final_message:
-            said = re.search(r"-- (\d+)/s", request.text)
-            per_s = int(said.group(1)) if said else 10
+            rate = re.search(r"-- (\d+)/s", request.text)
+            per_s = int(rate.group(1)) if rate else 10
             threading.Thread(target=self._feed, args=(stream, per_s), daemon=True).start()
         return stream
 

@@ -529,12 +529,12 @@ def test_what_prepared_statements_keep_is_about_their_text() -> None:
             read = statements.statement_of(whole)
             tracemalloc.start()
             try:
-                kept = copy.deepcopy(read.kept())
+                kept = copy.deepcopy(read.without_tree())
                 assert tracemalloc.get_traced_memory()[0] < 10 * len(whole)
             finally:
                 tracemalloc.stop()
             catalogs, again = kept.inner or kept, read.inner or read
-            assert catalogs.kind != statements.Kind.CATALOG or statements.tree_again(catalogs) == again.tree
+            assert catalogs.kind != statements.Kind.CATALOG or statements.catalog_tree(catalogs) == again.tree
 
 
 def test_results_that_cursors_hold_have_a_size(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_engine import FakeEngine, FakeStream
+from fake_engine import FakeEngine, FakeStream, LiveStream
 from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row, Rows
@@ -226,7 +226,7 @@ def test_a_hundred_idle_push_queries_leave_room_for_everything_else(
     with contextlib.ExitStack() as stack:
         client = stack.enter_context(httpx.Client(base_url=live.url, timeout=SOON_S, limits=limits))
         for number in range(100):
-            engine.next_stream = push_stream(f"transient_X_{number}")
+            engine.next_stream = LiveStream(COLUMNS, f"transient_X_{number}")
             response = stack.enter_context(client.stream("POST", "/query-stream", json={"sql": "S"}))
             # Kept, since a response closes with the iterator over its lines.
             open_lines.append(response.iter_lines())

@@ -79,7 +79,7 @@ def test_a_registry_of_another_server_is_not_taken_for_its_own(
     with ThreadingHTTPServer(("127.0.0.1", 0), Other) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         # the port was free when it was looked for
-        monkeypatch.setattr("ksql_spark.services.embedded.kept_port", lambda *_: other.server_port)
+        monkeypatch.setattr("ksql_spark.services.embedded.reserved_port", lambda *_: other.server_port)
         with EmbeddedRegistry(tmp_path / "registry") as registry:
             assert registry.port != other.server_port
             assert ConfluentRegistry(registry.url).register("topic-value", TAKEN) > 0

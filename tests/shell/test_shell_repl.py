@@ -142,7 +142,7 @@ def test_tab_that_came_before_the_server_answered(session: Session, text: str, c
 
         def work() -> None:
             keys.send_text(f"{text}\t")
-            _until(lambda: prompt._completer.asked is not None)
+            _until(lambda: prompt._completer.document is not None)
             prompt._metadata.refresh()
             _until(lambda: buffer.text == completed)
 
@@ -166,7 +166,7 @@ def test_an_open_menu_gets_what_the_server_answers(session: Session) -> None:
             keys.send_text("en")
             _until(lambda: buffer.text.endswith("ven"))
             prompt._metadata.refresh()
-            _until(lambda: not prompt._metadata._wanted.is_set())
+            _until(lambda: not prompt._metadata._requested.is_set())
             assert not offered()
 
         _beside(prompt, keys, work)
@@ -384,7 +384,7 @@ def test_every_statement_has_a_page() -> None:
             (tree,) = grammar.parse(example, allowed=StatementSet.SCRIPT)
             assert type(tree) is node, example
     for word in grammar.STATEMENT_STARTERS:
-        assert pages.found([word]), word
+        assert pages.statements_named([word]), word
 
 
 def test_edit(session: Session, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,15 +18,15 @@ CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT
 
 @pytest.fixture
 def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
-    made: list[World] = []
+    worlds: list[World] = []
 
     def make(**config: Any) -> World:
-        made.append(World(tmp_path, **config))
-        made[-1].run(SCENE)
-        return made[-1]
+        worlds.append(World(tmp_path, **config))
+        worlds[-1].run(SCENE)
+        return worlds[-1]
 
     yield make
-    for world in made:
+    for world in worlds:
         world.close()
 
 

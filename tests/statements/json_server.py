@@ -24,10 +24,10 @@ class JsonServer:
             def _answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 sent = json.loads(self.rfile.read(length)) if length else None
-                asked = f"{self.command} {self.path}"
-                requests.append((asked, sent))
+                request_line = f"{self.command} {self.path}"
+                requests.append((request_line, sent))
                 headers.append(dict(self.headers))
-                status, body = answers.get(asked, (404, {"error_code": 404, "message": "not found"}))
+                status, body = answers.get(request_line, (404, {"error_code": 404, "message": "not found"}))
                 data = b"" if body is None else json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))

@@ -130,7 +130,7 @@ def test_a_worker_of_another_server_is_not_taken_for_its_own(
     with ConnectServer() as other:
         port = urlsplit(other.url).port
         # it was free when it was looked for
-        monkeypatch.setattr("ksql_spark.services.embedded.kept_port", lambda *_: port)
+        monkeypatch.setattr("ksql_spark.services.embedded.reserved_port", lambda *_: port)
         settings = WorkerSettings(broker.bootstrap_servers, f"{tmp_path.name}_")
         with EmbeddedConnect(tmp_path, settings) as worker:
             assert worker.client.url != other.url

@@ -54,8 +54,8 @@ def check_clauses(query: nodes.QueryNode, refused: Mapping[str, Refusal]) -> Non
         KsqlError: INVALID_STATEMENT.
     """
     for clause, refusal in refused.items():
-        given = getattr(query, _FIELDS[clause], None)
-        if given is None or given is False or given == []:
+        clause_node = getattr(query, _FIELDS[clause], None)
+        if clause_node is None or clause_node is False or clause_node == []:
             continue
-        at = given[0] if isinstance(given, list) else given
+        at = clause_node[0] if isinstance(clause_node, list) else clause_node
         raise invalid(refusal.reason, at if refusal.is_at_clause else query, hint=refusal.hint)

@@ -19,10 +19,10 @@ def place(node: Placed | None) -> Position | None:
     """The position of ``node`` in its statement, or of its first part that has one, or None."""
     if node is None:
         return None
-    found = position(node)
-    if found is None and isinstance(node, exp.Expr):
-        found = next((p for p in map(position, node.walk()) if p is not None), None)
-    return found
+    own_position = position(node)
+    if own_position is None and isinstance(node, exp.Expr):
+        own_position = next((p for p in map(position, node.walk()) if p is not None), None)
+    return own_position
 
 
 def failure(

@@ -16,30 +16,30 @@ from ksql_spark.schema import RESERVED_COLUMNS
 class Names:
     """Generates column names that no source column has.
 
-    ``taken``: the names of all columns of the query's sources.
+    ``names``: the names of all columns of the query's sources.
     """
 
-    def __init__(self, taken: Iterable[str]) -> None:
-        self._taken = set(taken)
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = set(names)
         self._next = 0
 
     def generated(self) -> str:
         """The next of KSQL_COL_0, KSQL_COL_1 … that is not in use."""
-        while (name := f"KSQL_COL_{self._next}") in self._taken:
+        while (name := f"KSQL_COL_{self._next}") in self._names:
             self._next += 1
         self._next += 1
         return name
 
     def field(self, name: str) -> str:
         """``name`` of a STRUCT field, with _1, _2 … if it is in use."""
-        free = first_free(name, self._taken)
-        self._taken.add(free)
+        free = first_free(name, self._names)
+        self._names.add(free)
         return free
 
 
-def first_free(name: str, taken: Iterable[str]) -> str:
-    """``name``, or the first of name_1, name_2 … that is not in ``taken``."""
-    used = set(taken)
+def first_free(name: str, names: Iterable[str]) -> str:
+    """``name``, or the first of name_1, name_2 … that is not in ``names``."""
+    used = set(names)
     if name not in used:
         return name
     n = 1

@@ -130,15 +130,15 @@ class Scope:
         Raises:
             KsqlError: ALIAS_UNKNOWN with the nearest name.
         """
-        found = next((x for x in self.relations if x.alias == alias), None)
-        if found is None:
+        match = next((x for x in self.relations if x.alias == alias), None)
+        if match is None:
             raise failure(
                 "ALIAS_UNKNOWN",
                 node,
                 name=alias,
                 hint=self._did_you_mean(alias, [x.alias for x in self.relations]),
             )
-        return found
+        return match
 
     def is_column(self, name: str) -> bool:
         """Whether the unqualified ``name`` is a column here."""

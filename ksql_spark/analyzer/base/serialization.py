@@ -27,7 +27,7 @@ PROPERTY_NAMES = {
 }
 
 
-def known_format(name: str, node: Placed | None) -> str:
+def require_format(name: str, node: Placed | None) -> str:
     """The name of a format in upper case.
 
     Raises:

@@ -47,6 +47,6 @@ def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
     """
     if flag(config, "ksql.lambdas.enabled"):
         return
-    found = node.find(nodes.Lambda)
-    if found is not None:
-        raise invalid("Lambdas are not enabled at this time: ksql.lambdas.enabled is false.", found)
+    first = node.find(nodes.Lambda)
+    if first is not None:
+        raise invalid("Lambdas are not enabled at this time: ksql.lambdas.enabled is false.", first)

@@ -69,8 +69,8 @@ def fitted(old: PersistentQuery, new: PersistentQuery, node: Placed | None = Non
     """
     try:
         root = _root(old.root, new.root)
-        known = set(_names(root))
-        missing = [name for name in _added(old.root, new.root) if name in known]
+        names = set(_names(root))
+        missing = [name for name in _added(old.root, new.root) if name in names]
         if missing:
             raise _Differs(
                 f"the rows in its state have no column {missing[0]}, which came to the source later"
@@ -126,11 +126,11 @@ def _fit(
     if isinstance(before, Aggregate) and isinstance(after, Aggregate):
         aggregate, names = _aggregate(before, after)
         if isinstance(new, Filter):
-            made: Node = Filter(aggregate, _renamed(new.predicate, names))
+            fitting: Node = Filter(aggregate, _renamed(new.predicate, names))
         else:
-            made = aggregate
-        _check_having(before, aggregate, old, made)
-        return made, names
+            fitting = aggregate
+        _check_having(before, aggregate, old, fitting)
+        return fitting, names
     is_of_table = is_alone and old.kind == new.kind == TABLE
     if is_of_table and isinstance(before, Source) and isinstance(after, Source):
         source = _source(before, after, is_kept)
@@ -239,8 +239,8 @@ def _check_having(before: Aggregate, after: Aggregate, old: Node, new: Node) -> 
     """Refuse a HAVING with other key columns than before: it keeps these behind the aggregates."""
 
     def used(node: Node) -> list[str]:
-        found = dict.fromkeys(_names(node.predicate)) if isinstance(node, Filter) else ()
-        return [name for name in found if name in {group.name for group in before.group_by}]
+        columns = dict.fromkeys(_names(node.predicate)) if isinstance(node, Filter) else ()
+        return [name for name in columns if name in {group.name for group in before.group_by}]
 
     keys = used(old)
     if keys != used(new):
@@ -251,8 +251,8 @@ def _check_having(before: Aggregate, after: Aggregate, old: Node, new: Node) -> 
 
 def appended(old: PersistentQuery | None, new: PersistentQuery) -> list[AggregateCall]:
     """The aggregates that begin empty with the new version, because the state of the old one has them not."""
-    known = {_meaning(call) for call in _calls(old.root)} if old is not None else set()
-    return [call for call in _calls(new.root) if call.is_appended and _meaning(call) not in known]
+    meanings = {_meaning(call) for call in _calls(old.root)} if old is not None else set()
+    return [call for call in _calls(new.root) if call.is_appended and _meaning(call) not in meanings]
 
 
 def _calls(root: Node) -> Iterator[AggregateCall]:

@@ -9,7 +9,7 @@ from typing import Any
 from ksql_spark import grammar
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import Placed, failure, invalid, within_statement
-from ksql_spark.analyzer.base.serialization import check_wrapping, known_format
+from ksql_spark.analyzer.base.serialization import check_wrapping, require_format
 from ksql_spark.analyzer.definitions.properties import Properties, with_naming
 from ksql_spark.analyzer.definitions.sources import OR_LIST_COLUMNS, check_alterable, format_names
 from ksql_spark.analyzer.definitions.write_rules import check_one_topic
@@ -82,8 +82,8 @@ def _side(
     names = format_names(properties, statement, config)
     name, envelope = names[side], properties.envelope(names["VALUE"])
     spec = with_naming(properties.format_spec(side, name), side, config)
-    wanted = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
-    is_listed = any(c.constraint in wanted for c in statement.columns)
+    constraints = ("KEY", "PRIMARY KEY") if side == "KEY" else (None,)
+    is_listed = any(c.constraint in constraints for c in statement.columns)
     node = properties.node(f"{side}_SCHEMA_ID")
     if spec.schema_id is not None:
         check_id(side, name, node)
@@ -145,10 +145,10 @@ def refreshed(
         schema = _fetched("VALUE", spec, source.topic, registry, node)
         member = None if spec.envelope is None else ENVELOPES[spec.envelope].row
         is_bare = spec.wrapped is False and spec.envelope is None
-        found, _ = _columns("VALUE", spec, source.topic, schema, is_bare, node, member)
+        columns, _ = _columns("VALUE", spec, source.topic, schema, is_bare, node, member)
         others = {c.name for c in source.schema.columns if c.role is not Role.VALUE}
         there = {c.name: c.type for c in source.schema.value}
-        changed = [c for c in found if c.name in there and c.type != there[c.name]]
+        changed = [c for c in columns if c.name in there and c.type != there[c.name]]
         if changed:
             listed = ", ".join(f"{name_text(c.name)} from {there[c.name]} to {c.type}" for c in changed)
             raise invalid(
@@ -156,7 +156,7 @@ def refreshed(
                 node,
                 hint="Declare another stream or table over the topic, with the new types.",
             )
-        new = [c for c in found if c.name not in there and c.name not in others]
+        new = [c for c in columns if c.name not in there and c.name not in others]
         if not new:
             return None
         added = ", ".join(f"ADD COLUMN {quote_identifier(c.name)} {c.type}" for c in new)
@@ -212,11 +212,11 @@ def _sampled(
             rendered.append(f"{side}_FORMAT = '{name}'")
         columns_, read = _proposed(side, properties, config, topic, name, data, registry, node or statement)
         inferred[side] = columns_, read
-    taken = {c.name for c in inferred["KEY"][0]} if inferred["KEY"] else set()
-    taken |= {c.name for c in statement.columns} | RESERVED_COLUMNS
+    names = {c.name for c in inferred["KEY"][0]} if inferred["KEY"] else set()
+    names |= {c.name for c in statement.columns} | RESERVED_COLUMNS
     if inferred["VALUE"] is not None:
-        kept = tuple(c for c in inferred["VALUE"][0] if c.name not in taken)
-        inferred["VALUE"] = kept, inferred["VALUE"][1]
+        others = tuple(c for c in inferred["VALUE"][0] if c.name not in names)
+        inferred["VALUE"] = others, inferred["VALUE"][1]
     return _written_out(statement, inferred, properties, rendered)
 
 
@@ -228,7 +228,7 @@ def _format_of(
     name, node = properties.format_name(side)
     default = settings.text(config, "ksql.persistence.default.format.value") if side == "VALUE" else None
     if name is None and default is not None:
-        name = known_format(default, properties.node("INFER") or node)
+        name = require_format(default, properties.node("INFER") or node)
     if name is not None:
         return name, node is not None
     return guessed(data, registry) or "KAFKA", False
@@ -289,10 +289,10 @@ def _of_named_schema(
             "SCHEMA_REGISTRY_MISSING", node, what=f"Taking the {side.lower()} columns from a schema",
             alternative=OR_LIST_COLUMNS,
         )  # fmt: skip
-    found = schema_of(spec.name, data, registry)
-    if found is None:
+    resolved = schema_of(spec.name, data, registry)
+    if resolved is None:
         raise invalid(f"None of {len(data)} {side.lower()}s in topic '{topic}' names a schema.", node)
-    schema, message = found
+    schema, message = resolved
     _check_kind(side, spec, topic, schema, node)
     is_bare = CAPABILITIES[spec.name].unwrapped if side == "KEY" else spec.wrapped is False
     spec = replace(spec, full_name=spec.full_name or message)
@@ -311,18 +311,18 @@ def check_id(side: str, format_name: str, node: Placed | None) -> None:
 
 def _written_out(
     statement: CreateSource,
-    found: Mapping[str, tuple[tuple[Column, ...], ReadSchema] | None],
-    given: Properties,
-    kept: Sequence[str] | None = None,
+    by_side: Mapping[str, tuple[tuple[Column, ...], ReadSchema] | None],
+    written_properties: Properties,
+    texts: Sequence[str] | None = None,
 ) -> CreateSource:
     """``statement`` with the inferred columns, and with the full name of a schema that an id denotes.
 
-    ``kept``: the text of its properties; None: as they are.
+    ``texts``: the text of its properties; None: as they are.
     """
     word = _WORDS[statement.kind]
     listed: list[str] = []
     for side, is_side in (("KEY", ("KEY", "PRIMARY KEY")), ("VALUE", (None,))):
-        inferred = found[side]
+        inferred = by_side[side]
         if inferred is None:
             listed += [grammar.render(c) for c in statement.columns if c.constraint in is_side]
         else:
@@ -331,19 +331,24 @@ def _written_out(
     listed += [grammar.render(c) for c in statement.columns if c.constraint in ("HEADERS", "HEADER", "TOPIC")]
     listed += map(grammar.render, statement.checks)
     names = []
-    for side, inferred in found.items():
-        has_id = given.get(f"{side}_SCHEMA_ID") is not None
+    for side, inferred in by_side.items():
+        has_id = written_properties.get(f"{side}_SCHEMA_ID") is not None
         own = (f"{side}_SCHEMA_FULL_NAME", f"{side}_AVRO_SCHEMA_FULL_NAME")
-        if inferred is not None and inferred[1].name and has_id and not any(n in given for n in own):
+        if (
+            inferred is not None
+            and inferred[1].name
+            and has_id
+            and not any(n in written_properties for n in own)
+        ):
             text = inferred[1].name.replace("'", "''")
             names.append(f"{side}_SCHEMA_FULL_NAME = '{text}'")
     bare = statement.copy()
     bare.set("columns", [])
     bare.set("checks", [])
     bare.set("properties", [])
-    if kept is None:
-        kept = list(map(grammar.render, statement.properties))
-    properties = ", ".join([*kept, *names])
+    if texts is None:
+        texts = list(map(grammar.render, statement.properties))
+    properties = ", ".join([*texts, *names])
     text = f"{grammar.render(bare)} ({', '.join(listed)}) WITH ({properties})"
     written = grammar.parse_one(text, substitution=False)
     assert isinstance(written, CreateSource)
@@ -470,10 +475,10 @@ def _member(record: SqlType, name: str) -> SqlType:
     Raises:
         NotConvertible: there is none.
     """
-    found = [f.type for f in record.fields if f.name.upper() == name] if isinstance(record, Struct) else []
-    if not found:
+    types = [f.type for f in record.fields if f.name.upper() == name] if isinstance(record, Struct) else []
+    if not types:
         raise NotConvertible(f"it is no envelope: it has no {name.lower()}")
-    return found[0]
+    return types[0]
 
 
 def _origin(spec: FormatSpec, topic: str) -> str:

@@ -114,8 +114,8 @@ def check_evolution(
         raise refuse(f"its topic has {old.partitions} partitions, which cannot change.")
     if old.schema.key != new.schema.key:
         raise refuse(f"key columns must stay the same: {', '.join(map(str, old.schema.key))}.")
-    kept = new.schema.value[: len(old.schema.value)]
-    if kept != old.schema.value and readers:
+    same_columns = new.schema.value[: len(old.schema.value)]
+    if same_columns != old.schema.value and readers:
         raise refuse(
             "columns can only be appended while queries read it: "
             f"{', '.join(sorted(readers))} would find other columns than before."

@@ -141,11 +141,11 @@ def _bind_create(
 
 def is_stateless(root: Node) -> bool:
     """Whether each row comes from one record of a stream, so that a new version needs no history."""
-    kept = (Filter, FlatMap, Project, SelectKey, UnionAll)
+    stateless = (Filter, FlatMap, Project, SelectKey, UnionAll)
     below = children(root)
     if isinstance(root, Source):
         return root.source.kind == STREAM
-    return isinstance(root, kept) and all(map(is_stateless, below))
+    return isinstance(root, stateless) and all(map(is_stateless, below))
 
 
 def _start(root: Node, properties: Properties) -> Start:
@@ -350,19 +350,19 @@ def _bind_insert(statement: InsertSelect, metastore: MetaStore, config: Mapping[
         raise invalid(
             "INSERT INTO needs a query whose result is a stream; this one's is a table.", statement.query
         )
-    columns, wanted = planned.root.schema, sink.schema
+    columns, target = planned.root.schema, sink.schema
     fits = (
-        len(columns.key) == len(wanted.key)
-        and len(columns.value) == len(wanted.value)
-        and all(is_assignable(c.type, w.type) for c, w in zip(columns.columns, wanted.columns, strict=True))
+        len(columns.key) == len(target.key)
+        and len(columns.value) == len(target.value)
+        and all(is_assignable(c.type, w.type) for c, w in zip(columns.columns, target.columns, strict=True))
     )
     if not fits:
         raise invalid(
             "Incompatible schema between results and sink.\n"
-            f"Result schema is {columns}\nSink schema is {wanted}",
+            f"Result schema is {columns}\nSink schema is {target}",
             statement.query,
         )
-    names, types = [c.name for c in wanted.columns], [c.type for c in wanted.columns]
+    names, types = [c.name for c in target.columns], [c.type for c in target.columns]
     if isinstance(planned.root, UnionAll):
         root: Node = UnionAll(tuple(fitted(c, names, types) for c in planned.root.children))
     else:

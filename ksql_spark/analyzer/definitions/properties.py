@@ -9,7 +9,7 @@ from typing import Any
 
 from ksql_spark.analyzer.base import offset_text, settings, timestamp_text
 from ksql_spark.analyzer.base.failures import failure, invalid
-from ksql_spark.analyzer.base.serialization import PROPERTY_NAMES, known_format
+from ksql_spark.analyzer.base.serialization import PROPERTY_NAMES, require_format
 from ksql_spark.analyzer.relations.windows import bind_calendar
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
@@ -138,7 +138,7 @@ class Properties:
         node = own or both
         if node is None:
             return None, None
-        return known_format(str(self._values[node.name.upper()]), node), node
+        return require_format(str(self._values[node.name.upper()]), node), node
 
     def format_spec(self, side: str, name: str, inherited: FormatSpec | None = None) -> FormatSpec:
         """The format ``name`` of ``side`` with its properties; those not given come from ``inherited``.
@@ -149,8 +149,8 @@ class Properties:
         delimiter = self._delimiter(side)
         full_name = self._full_name(side)
         nullable = self.get(f"{side}_PROTOBUF_NULLABLE_REPRESENTATION")
-        given = {"delimiter": delimiter, "full_name": full_name, "nullable": nullable}
-        refused = [k for k, v in given.items() if v is not None and k not in CAPABILITIES[name].properties]
+        values = {"delimiter": delimiter, "full_name": full_name, "nullable": nullable}
+        refused = [k for k, v in values.items() if v is not None and k not in CAPABILITIES[name].properties]
         if refused:
             shown = ", ".join(PROPERTY_NAMES[k] for k in refused)
             raise invalid(f"{name} does not support the following configs: [{shown}].", self._side_node(side))
@@ -188,8 +188,8 @@ class Properties:
             reason = f"'{name}' is none of {', '.join(ENVELOPES)}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason, hint=hint)
         if value_format not in envelope.formats:
-            wanted = " or ".join(envelope.formats)
-            reason = f"'{name.lower()}' needs the VALUE_FORMAT {wanted}, and it is {value_format}"
+            formats = " or ".join(envelope.formats)
+            reason = f"'{name.lower()}' needs the VALUE_FORMAT {formats}, and it is {value_format}"
             raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason)
         for other in ("WRAP_SINGLE_VALUE", "WINDOW_TYPE"):
             if other in self:
@@ -258,8 +258,8 @@ class Properties:
                 return "earliest"
             case "latest":
                 return "latest"
-        if (found := _topic_offsets(text)) is not None:
-            return found
+        if (offsets := _topic_offsets(text)) is not None:
+            return offsets
         # up to four digits in quotes are a year
         is_number = isinstance(value, int) or re.fullmatch(r"[0-9]{5,50}", text)
         epoch_ms = int(text) if is_number else timestamp_text.epoch_ms(text)
@@ -318,9 +318,9 @@ class Properties:
         words = words.rstrip().removesuffix(";")
         if query and not words.strip():
             return (Check(SELECT, query=query.strip()),)
-        found = [_CHECK.fullmatch(part.strip()) for part in words.split(",")]
-        checks = [Check(m[1].lower(), float(m[2] or 0)) for m in found if m is not None]
-        if len(checks) < len(found) or len({check.what for check in checks}) < len(checks):
+        matches = [_CHECK.fullmatch(part.strip()) for part in words.split(",")]
+        checks = [Check(m[1].lower(), float(m[2] or 0)) for m in matches if m is not None]
+        if len(checks) < len(matches) or len({check.what for check in checks}) < len(checks):
             reason = (
                 "Expected rows, keys and values, each with a tolerance from 0 to 1 if it has one, as in "
                 "'rows, values 0.01', and at the end a SELECT over OLD(x) and NEW(x) that must return no rows"
@@ -469,10 +469,10 @@ class Properties:
         if not re.fullmatch(r"[0-9]*[1-9][0-9]*", parts[0]):
             raise bad(f"Not a positive number: '{parts[0]}'")
         unit = parts[1].upper()
-        found = _UNITS.get(unit.removesuffix("S"))
-        if found is None:
+        unit_ms = _UNITS.get(unit.removesuffix("S"))
+        if unit_ms is None:
             raise bad(f"Unknown time unit: '{unit}'")
-        duration_ms = int(parts[0]) * found if len(parts[0]) < 20 else 2**63
+        duration_ms = int(parts[0]) * unit_ms if len(parts[0]) < 20 else 2**63
         if duration_ms >= 2**63:
             raise bad("Its milliseconds do not fit into 64 bits")
         return duration_ms
@@ -571,8 +571,8 @@ def check_topic_name(name: str, node: nodes.Property | None) -> None:
     """
     if not _TOPIC.fullmatch(name) or name in (".", ".."):
         shown = _shown(name)
-        wanted = "up to 249 letters (a-z, A-Z), digits, '.', '_' and '-'"
-        reason = f"Expected a topic's name, {wanted}, got {shown}"
+        expected = "up to 249 letters (a-z, A-Z), digits, '.', '_' and '-'"
+        reason = f"Expected a topic's name, {expected}, got {shown}"
         raise failure("PROPERTY_IN_WITH", node, name="KAFKA_TOPIC", reason=reason)
 
 
@@ -610,8 +610,10 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
         raise failure("PROPERTY_IN_WITH", node, name=name, reason=f"it is only allowed in {places}")
     value = node.value
 
-    def wrong(wanted: str) -> Exception:
-        return failure("PROPERTY_IN_WITH", node, name=name, reason=f"Expected {wanted}, got {_shown(value)}")
+    def wrong(expected: str) -> Exception:
+        return failure(
+            "PROPERTY_IN_WITH", node, name=name, reason=f"Expected {expected}, got {_shown(value)}"
+        )
 
     match rule.type:
         case "string":

@@ -94,18 +94,18 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
                 ("whether it has EVERY", node.every_ms is not None),  # its length may change
             ]
         case Deduplicate(child, keys, within_ms):
-            own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _kept_where(child)]
+            own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _where_part(child)]
         case Over(child, keys, calls, within_ms):
-            own = [("OVER", (keys, calls, within_ms)), _kept_where(child)]
+            own = [("OVER", (keys, calls, within_ms)), _where_part(child)]
             if any(call.last < 0 for call in calls):
-                own.append(_kept_columns("LEAD", child))
+                own.append(_columns_part("LEAD", child))
         case MatchRecognize(child, keys, pattern):
-            own = [("MATCH_RECOGNIZE", (keys, pattern)), _kept_where(child)]
+            own = [("MATCH_RECOGNIZE", (keys, pattern)), _where_part(child)]
             if pattern.all_rows:
-                own.append(_kept_columns("ALL ROWS PER MATCH", child))
+                own.append(_columns_part("ALL ROWS PER MATCH", child))
         case TopN(child, by, order, count, _, limit, ranks):
-            own = [("QUALIFY", (by, order, count, limit, ranks)), _kept_where(child)]
-            own.append(_kept_columns("QUALIFY", child))
+            own = [("QUALIFY", (by, order, count, limit, ranks)), _where_part(child)]
+            own.append(_columns_part("QUALIFY", child))
         case FlatMap(child, functions):
             own = [("the table functions", functions)]
         case SelectKey(child, keys):
@@ -117,12 +117,12 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
     return [*own, *_fixed_clauses(child)]
 
 
-def _kept_where(node: Node) -> tuple[str, object]:
+def _where_part(node: Node) -> tuple[str, object]:
     """The WHERE below DISTINCT ON and OVER, which decides in which task a row is (is NULL excluded?)."""
     return ("the WHERE", node.predicate if isinstance(node, Filter) else None)
 
 
-def _kept_columns(clause: str, node: Node) -> tuple[str, object]:
+def _columns_part(clause: str, node: Node) -> tuple[str, object]:
     """The columns of whole rows in the state, which may have been added to the source."""
     return (f"the columns of the rows that {clause} keeps", node.schema)
 

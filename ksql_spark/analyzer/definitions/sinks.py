@@ -70,9 +70,9 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
     nested = [c.name for c in source.schema.key if not isinstance(c.type, (Primitive, Decimal))]
     if source.is_table and type_ == ICEBERG and nested:
         raise invalid(f"Iceberg cannot find rows by the key {nested[0]}, which has parts.", statement)
-    taken = {column.name for column in source.schema.columns} & RESERVED_COLUMNS
-    if taken:
-        raise invalid(f"A sink cannot write the column {min(taken)}, whose name is reserved.", statement)
+    reserved = {column.name for column in source.schema.columns} & RESERVED_COLUMNS
+    if reserved:
+        raise invalid(f"A sink cannot write the column {min(reserved)}, whose name is reserved.", statement)
     if type_ == JDBC:
         _check_names(source, statement)
     is_archive = _is_archive(properties, type_)
@@ -165,9 +165,9 @@ def _refuse(properties: Properties, name: str, reason: str) -> None:
 
 
 def _check_names(source: DataSource, statement: CreateSink | CreateSinkAs) -> None:
-    taken: dict[str, str] = {}
+    by_folded: dict[str, str] = {}
     for column in source.schema.columns:
-        other = taken.setdefault(folded(column.name), column.name)
+        other = by_folded.setdefault(folded(column.name), column.name)
         if other != column.name:
             raise invalid(
                 f"The columns {other} and {column.name} would both be {folded(column.name)} in the database.",

@@ -10,7 +10,7 @@ from ksql_spark import deadline, topic_patterns
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
-from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping, known_format
+from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping, require_format
 from ksql_spark.analyzer.definitions.properties import Properties, with_naming
 from ksql_spark.analyzer.definitions.replacing import evolve_hint
 from ksql_spark.analyzer.expressions.binding import bind_check
@@ -237,10 +237,10 @@ def _column(
         if type_ != STRING:
             raise invalid(f"Invalid type for TOPIC column: expected {STRING}, got {type_}.", definition)
         return Column(name, type_, Role.TOPIC)
-    wanted = _KEY_WORDS[statement.kind]
-    if constraint != wanted:
+    word = _KEY_WORDS[statement.kind]
+    if constraint != word:
         raise invalid(
-            f"Column `{name}` is a '{constraint}' column: please use '{wanted}' for "
+            f"Column `{name}` is a '{constraint}' column: please use '{word}' for "
             f"{'streams' if statement.kind == 'STREAM' else 'tables'}.",
             definition,
         )
@@ -350,12 +350,12 @@ def format_names(
                 "or set a default via the 'ksql.persistence.default.format.value' config.",
                 statement,
             )
-        value_name = known_format(default, statement)
+        value_name = require_format(default, statement)
     if key_name is None and "ENVELOPE" in properties:
         key_name = value_name  # keys are records, too
     if key_name is None:
         default = settings.text(config, "ksql.persistence.default.format.key")
-        key_name = known_format(default or "KAFKA", statement)
+        key_name = require_format(default or "KAFKA", statement)
     return {"KEY": key_name, "VALUE": value_name}
 
 
@@ -412,9 +412,9 @@ def check_replacement(old: DataSource, new: DataSource, statement: nodes.NamedSt
             raise refuse(f"the {what} cannot change.")
     if old.schema.key != new.schema.key:
         raise refuse(f"key columns must stay the same: {', '.join(map(str, old.schema.key))}.")
-    kept = new.schema.value[: len(old.schema.value)]
-    changed = [c for c, now in zip(old.schema.value, kept, strict=False) if c != now]
-    changed += old.schema.value[len(kept) :]
+    same_columns = new.schema.value[: len(old.schema.value)]
+    changed = [c for c, now in zip(old.schema.value, same_columns, strict=False) if c != now]
+    changed += old.schema.value[len(same_columns) :]
     if changed:
         raise refuse(
             f"The following columns are changed, missing or reordered: [{', '.join(map(str, changed))}]."

@@ -94,7 +94,7 @@ class Aggregates:
         condition = None
         if node.condition is not None:
             condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
-        made = AggregateCall(
+        call = AggregateCall(
             name,
             resolved.spec.name,
             coerced,
@@ -104,10 +104,10 @@ class Aggregates:
             by_arrival=resolved.spec.by_arrival,
         )
         for existing in self.calls:
-            if replace(made, name=existing.name) == existing:
+            if replace(call, name=existing.name) == existing:
                 return ColumnRef(existing.name, existing.type)
-        self.calls.append(made)
-        return ColumnRef(name, made.type)
+        self.calls.append(call)
+        return ColumnRef(name, call.type)
 
     def show(self, node: Expression) -> str:
         """``node`` with aggregate calls instead of references to them, for messages."""

@@ -412,7 +412,7 @@ def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
     fields: list[tuple[str, Expression]] = []
     for item in node.fields:
         name = str(item.this.this)
-        if any(name == known for known, _ in fields):
+        if any(name == other for other, _ in fields):
             raise invalid(f"Duplicate field name in STRUCT: '{name}'.", item)
         value = bind_expression(item.value, scope)
         if isinstance(value.type, Null):

@@ -128,10 +128,10 @@ def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:
     """
     if not isinstance(operand.type, Struct):
         raise invalid(f"-> needs a STRUCT, got {operand} ({operand.type}).", node)
-    found = operand.type.field(field)
-    if found is None:
+    member = operand.type.field(field)
+    if member is None:
         names = [f.name for f in operand.type.fields]
         near = nearest(field, names)
         hint = f"Did you mean {near}?" if near else f"There are: {', '.join(names)}."
         raise failure("FIELD_UNKNOWN", node, name=field, operand=operand, hint=hint)
-    return FieldRef(operand, field, found.type)
+    return FieldRef(operand, field, member.type)

@@ -65,59 +65,59 @@ def unify(
     Raises:
         KsqlError: LIST_TYPES or LITERAL_SYNTAX at the member that does not fit.
     """
-    wanted: SqlType = NULL
+    common: SqlType = NULL
     for member, node in zip(members, nodes, strict=True):
         try:
-            wanted = _merge(wanted, member)
+            common = _merge(common, member)
         except _Mismatch as mismatch:
             if mismatch.literal is not None:
                 raise failure(
-                    "LITERAL_SYNTAX", node, problem=problem, type=mismatch.wanted, value=mismatch.literal
+                    "LITERAL_SYNTAX", node, problem=problem, type=mismatch.target, value=mismatch.literal
                 ) from None
-            given = member.type
+            type_ = member.type
             raise failure(
-                "LIST_TYPES", node, problem=problem, wanted=wanted, given=given, member=member
+                "LIST_TYPES", node, problem=problem, wanted=common, given=type_, member=member
             ) from None
-    return wanted, [_fit(m, wanted) for m in members]
+    return common, [_fit(m, common) for m in members]
 
 
-def constants(members: Sequence[Expression], wanted: SqlType) -> Members | None:
-    """The members of a list as one set of constants of ``wanted``; None where one is NULL or no constant.
+def constants(members: Sequence[Expression], target: SqlType) -> Members | None:
+    """The members of a list as one set of constants of ``target``; None where one is NULL or no constant.
 
     INTEGERs that a list of BIGINTs widens are BIGINTs at once.
     """
     values: list[Any] = []
     for member in members:
         match member:
-            case Literal(value, type_) if type_ == wanted and value is not None:
+            case Literal(value, type_) if type_ == target and value is not None:
                 values.append(value)
-            case Cast(Literal(int(value), _), type_) if type_ == wanted == BIGINT:
+            case Cast(Literal(int(value), _), type_) if type_ == target == BIGINT:
                 values.append(value)
             case _:
                 return None
     # equal floats may differ (0.0 and -0.0)
     is_exact = not any(isinstance(value, float) for value in values)
-    return Members(tuple(dict.fromkeys(values)) if is_exact else tuple(values), wanted)
+    return Members(tuple(dict.fromkeys(values)) if is_exact else tuple(values), target)
 
 
 class _Mismatch(Exception):
-    """A part of a list member that does not fit; ``literal``: a text that cannot be read as ``wanted``."""
+    """A part of a list member that does not fit; ``literal``: a text that cannot be read as ``target``."""
 
-    def __init__(self, wanted: SqlType, literal: str | None = None) -> None:
+    def __init__(self, target: SqlType, literal: str | None = None) -> None:
         super().__init__()
-        self.wanted = wanted
+        self.target = target
         self.literal = literal
 
 
-def _merge(wanted: SqlType, member: Expression) -> SqlType:
-    """``wanted``, widened so that ``member`` fits too."""
+def _merge(common: SqlType, member: Expression) -> SqlType:
+    """``common``, widened so that ``member`` fits too."""
     type_ = member.type
-    if not isinstance(wanted, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
+    if not isinstance(common, Null) and isinstance(member, Cast) and member.operand == Literal(None, NULL):
         # a NULL has any type, even if an inner list has given it one
-        return common_type(wanted, type_) or wanted
-    if isinstance(wanted, Null) or isinstance(type_, Null):
-        return type_ if isinstance(wanted, Null) else wanted
-    match wanted, member:
+        return common_type(common, type_) or common
+    if isinstance(common, Null) or isinstance(type_, Null):
+        return type_ if isinstance(common, Null) else common
+    match common, member:
         case Array(element), Call("ARRAY", members, _):
             for inner in members:
                 element = _merge(element, inner)
@@ -128,41 +128,41 @@ def _merge(wanted: SqlType, member: Expression) -> SqlType:
             for inner in members[1::2]:
                 value = _merge(value, inner)
             return Map(key, value)
-        case Struct(fields), MakeStruct(given_fields, _):
-            return _merge_struct(fields, dict(given_fields))
-        case Struct(fields), _ if isinstance(type_, Struct) and wanted != type_:
+        case Struct(fields), MakeStruct(struct_members, _):
+            return _merge_struct(fields, dict(struct_members))
+        case Struct(fields), _ if isinstance(type_, Struct) and common != type_:
             return _merge_columns(fields, type_)
-    if wanted == STRING and is_scalar_literal(member):
+    if common == STRING and is_scalar_literal(member):
         return STRING
-    if type_ == STRING and isinstance(member, Literal) and wanted != STRING:
-        widened = with_text(wanted, str(member.value))
+    if type_ == STRING and isinstance(member, Literal) and common != STRING:
+        widened = with_text(common, str(member.value))
         if widened is None:
-            raise _Mismatch(wanted, str(member.value))
+            raise _Mismatch(common, str(member.value))
         return widened
-    merged = common_type(wanted, type_)
-    if merged is None or (STRING in (wanted, type_) and merged != STRING):
-        raise _Mismatch(wanted)
+    merged = common_type(common, type_)
+    if merged is None or (STRING in (common, type_) and merged != STRING):
+        raise _Mismatch(common)
     return merged
 
 
-def _merge_struct(fields: tuple[Field, ...], given: dict[str, Expression]) -> Struct:
-    merged = [Field(f.name, _merge(f.type, given[f.name]) if f.name in given else f.type) for f in fields]
-    known = {f.name for f in fields}
-    merged += [Field(name, e.type) for name, e in given.items() if name not in known]
+def _merge_struct(fields: tuple[Field, ...], members: dict[str, Expression]) -> Struct:
+    merged = [Field(f.name, _merge(f.type, members[f.name]) if f.name in members else f.type) for f in fields]
+    names = {f.name for f in fields}
+    merged += [Field(name, e.type) for name, e in members.items() if name not in names]
     return Struct(tuple(merged))
 
 
-def _merge_columns(fields: tuple[Field, ...], given: Struct) -> Struct:
+def _merge_columns(fields: tuple[Field, ...], other_struct: Struct) -> Struct:
     """All fields of both; fields in both have their common type."""
     merged = []
     for field in fields:
-        other = given.field(field.name)
+        other = other_struct.field(field.name)
         type_ = common_type(field.type, other.type) if other else field.type
         if type_ is None:
             raise _Mismatch(field.type)
         merged.append(Field(field.name, type_))
-    known = {f.name for f in fields}
-    return Struct((*merged, *(f for f in given.fields if f.name not in known)))
+    names = {f.name for f in fields}
+    return Struct((*merged, *(f for f in other_struct.fields if f.name not in names)))
 
 
 def is_scalar_literal(node: Expression) -> bool:
@@ -172,29 +172,29 @@ def is_scalar_literal(node: Expression) -> bool:
     )
 
 
-def _fit(member: Expression, wanted: SqlType) -> Expression:
-    """``member`` as ``wanted``; constructors are rebuilt from converted parts."""
-    if member.type == wanted:
+def _fit(member: Expression, target: SqlType) -> Expression:
+    """``member`` as ``target``; constructors are rebuilt from converted parts."""
+    if member.type == target:
         return member
-    match wanted, member:
+    match target, member:
         case Array(element), Call("ARRAY", members, _):
-            return Call("ARRAY", tuple(_fit(m, element) for m in members), wanted)
+            return Call("ARRAY", tuple(_fit(m, element) for m in members), target)
         case Map(key, value), Call("MAP", members, _):
             parts = (_fit(m, value if i % 2 else key) for i, m in enumerate(members))
-            return Call("MAP", tuple(parts), wanted)
-        case Struct(fields), MakeStruct(given_fields, _):
-            given = dict(given_fields)
-            parts_by_name = ((f.name, _fit(given.get(f.name, Literal(None, NULL)), f.type)) for f in fields)
-            return MakeStruct(tuple(parts_by_name), wanted)
-    if wanted == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
+            return Call("MAP", tuple(parts), target)
+        case Struct(fields), MakeStruct(struct_members, _):
+            by_name = dict(struct_members)
+            parts_by_name = ((f.name, _fit(by_name.get(f.name, Literal(None, NULL)), f.type)) for f in fields)
+            return MakeStruct(tuple(parts_by_name), target)
+    if target == BOOLEAN and isinstance(member, Literal) and isinstance(member.value, str):
         return Literal(boolean_of(member.value), BOOLEAN)
-    if isinstance(member, Literal) and member.type == STRING and is_numeric(wanted):
+    if isinstance(member, Literal) and member.type == STRING and is_numeric(target):
         number = PythonDecimal(member.value.strip())
         # CAST to a whole number does not accept exponents, which only what is a DOUBLE may have: the digits
         # of 1e999999999 do not fit in memory
-        text = str(number) if wanted == DOUBLE else f"{number:f}"
-        return Cast(Literal(text, STRING), wanted)
-    return coerce(member, wanted)
+        text = str(number) if target == DOUBLE else f"{number:f}"
+        return Cast(Literal(text, STRING), target)
+    return coerce(member, target)
 
 
 # ---- INSERT VALUES ------------------------------------------------------------------------------------
@@ -217,11 +217,11 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
         case Map(key, value), Call("MAP", members, _):
             parts = (insert_coerce(m, value if i % 2 else key, column, place) for i, m in enumerate(members))
             return Call("MAP", tuple(parts), target)
-        case Struct(), MakeStruct(given, _):
+        case Struct(), MakeStruct(members_of_struct, _):
             # by name, as in ksqlDB: missing fields are NULL, unknown ones are dropped
-            known = {name: e for name, e in given}
+            by_name = {name: e for name, e in members_of_struct}
             fields = (
-                (f.name, insert_coerce(known.get(f.name, Literal(None, NULL)), f.type, column, place))
+                (f.name, insert_coerce(by_name.get(f.name, Literal(None, NULL)), f.type, column, place))
                 for f in target.fields
             )
             return MakeStruct(tuple(fields), target)

@@ -43,8 +43,8 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
             case "ARRAY":
                 return Array(resolve_type(node.element, custom))
             case "MAP":
-                made = Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
-                return checked_type(made, node)
+                map_type = Map(resolve_type(node.key, custom), resolve_type(node.value, custom))
+                return checked_type(map_type, node)
             case "STRUCT":
                 return _struct(node, custom)
             case "DECIMAL":
@@ -55,8 +55,8 @@ def resolve_type(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
             return ALIASES[node.name]
     if node.name in custom:
         return custom[node.name]
-    known = (*ALIASES, "ARRAY", "MAP", "STRUCT", "DECIMAL", *custom)
-    near = _ELSEWHERE.get(node.name) or nearest(node.name, known)
+    names = (*ALIASES, "ARRAY", "MAP", "STRUCT", "DECIMAL", *custom)
+    near = _ELSEWHERE.get(node.name) or nearest(node.name, names)
     hint = f"Did you mean {near}?" if near else "SHOW TYPES lists the custom types."
     raise failure("TYPE_UNKNOWN", node, name=node.name, hint=hint)
 
@@ -65,8 +65,8 @@ def _struct(node: TypeNode, custom: Mapping[str, SqlType]) -> SqlType:
     names = [f.name for f in node.fields]
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise invalid(f"Duplicate field name in STRUCT: '{twice}'.", node)
-    made = Struct(tuple(Field(f.name, resolve_type(f.type, custom)) for f in node.fields))
-    return checked_type(made, node)
+    struct = Struct(tuple(Field(f.name, resolve_type(f.type, custom)) for f in node.fields))
+    return checked_type(struct, node)
 
 
 def _decimal(node: TypeNode) -> Decimal:

@@ -117,8 +117,8 @@ def _is_key(node: Node, name: str) -> bool:
             keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
             return source.is_table and name in keys
         case Project(child, _, values):
-            found = next(v.expression for v in values if v.name == name)
-            return isinstance(found, ColumnRef) and _is_key(child, found.name)
+            expression = next(v.expression for v in values if v.name == name)
+            return isinstance(expression, ColumnRef) and _is_key(child, expression.name)
         case BatchJoin(left, _, join) if join in (SEMI, ANTI):
             return _is_key(left, name)
         case Limit(child) | Sort(child) | Distinct(child) | Filter(child):
@@ -324,12 +324,12 @@ def _select(select: nodes.Select, context: Context) -> Node:
 def _by_arrival(bound: BoundSelect, select: nodes.Select) -> Callable[[Node], Node]:
     """Sorts rows for aggregates that depend on their order, if there are such."""
     functions = [call.function for call in bound.grouping.aggregates] if bound.grouping is not None else []
-    wanted = [function for function in functions if registry.require(function).by_arrival]
-    if not wanted:
+    ordered = [function for function in functions if registry.require(function).by_arrival]
+    if not ordered:
         return lambda rows: rows
     relation = bound.source.relations[0]
     if bound.source.is_join or relation.source is None:
-        lost = next((w for w in wanted if w in _ONLY_BY_ARRIVAL), None)
+        lost = next((w for w in ordered if w in _ONLY_BY_ARRIVAL), None)
         if lost is not None:
             raise invalid(
                 f"{lost} needs the arrival order of rows, which joins and sub-queries do not preserve.",

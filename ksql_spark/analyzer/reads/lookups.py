@@ -118,30 +118,30 @@ def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyL
         yield from _narrow(child, alternatives)
 
 
-def _renamed(known: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
+def _renamed(alternatives: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
     """Conditions on a projection's columns, as conditions on the child's columns that they rename."""
     below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
-    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in known]
+    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in alternatives]
 
 
 def _equal_columns(node: Node) -> list[tuple[str, str]]:
     """The pairs of columns that the joins of one FROM clause make equal."""
     if not isinstance(node, BatchJoin):
         return []
-    found = [*_equal_columns(node.left), *_equal_columns(node.right)]
+    pairs = [*_equal_columns(node.left), *_equal_columns(node.right)]
     of_left = {column.name for column in node.left.schema.columns}
     for part in conjuncts(node.condition):
         match part:
             # two columns of one side are equal only in rows with a partner, which an outer join does not need
             case Call("=", (ColumnRef(left), ColumnRef(right))) if (left in of_left) != (right in of_left):
-                found.append((left, right))
-    return found
+                pairs.append((left, right))
+    return pairs
 
 
-def _with_equals(known: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
-    """``known`` with each condition copied to the columns that a join equates with its column."""
+def _with_equals(alternatives: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
+    """``alternatives`` with each condition copied to the columns that a join equates with its column."""
     result = []
-    for alternative in known:
+    for alternative in alternatives:
         more = dict(alternative)
         for _ in equal:  # often enough to follow chains of equalities
             for left, right in equal:
@@ -172,8 +172,8 @@ def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) 
                 continue
         for value in values:
             match value:
-                case Cast(Literal(text, given), wanted) if (
-                    function == "IN" and given == STRING and is_numeric(wanted)
+                case Cast(Literal(text, text_type), key_type) if (
+                    function == "IN" and text_type == STRING and is_numeric(key_type)
                 ):
                     raise invalid(
                         f"'{text}' can not be converted to the type of the key column: "

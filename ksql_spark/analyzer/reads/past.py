@@ -59,9 +59,9 @@ def bind_verification(
         if statement.find(nodes.ErrorsOf) is not None:
             raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         sources = (replace(source, name=_unique(which)) for which, source in versions.items())
-        known = with_sources(metastore, sources)
+        extended = with_sources(metastore, sources)
         allowed, query = config.with_values(_ALLOWED), _renamed(statement.query)
-        return job_of(bind_batch(query, known, allowed), query, allowed)
+        return job_of(bind_batch(query, extended, allowed), query, allowed)
     except (KsqlError, ParseFailed) as error:
         reason = error.parameters.get("reason", error.message) if isinstance(error, KsqlError) else error
         raise KsqlError("INVALID_STATEMENT", reason=f"VERIFY: {reason}") from None
@@ -124,9 +124,9 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
         raise invalid(reason, relation, hint=hint)
     if relation.position is not None:
         return Past(table, None, None, _position(relation.position), place(relation.position))
-    given = relation.moments or []
-    moments = [_moment(moment) for moment in given]
-    return Past(table, moments[0] if len(moments) > 1 else None, moments[-1], place=place(given[0]))
+    moment_nodes = relation.moments or []
+    moments = [_moment(moment) for moment in moment_nodes]
+    return Past(table, moments[0] if len(moments) > 1 else None, moments[-1], place=place(moment_nodes[0]))
 
 
 def _position(node: exp.Expr) -> dict[int, int]:
@@ -141,10 +141,10 @@ def _position(node: exp.Expr) -> dict[int, int]:
 def _moment(node: exp.Expr) -> int:
     if isinstance(node, nodes.IntegerLiteral):
         return node.value
-    found = timestamp_text.epoch_ms(str(node.this))
-    if found is None:
+    moment_ms = timestamp_text.epoch_ms(str(node.this))
+    if moment_ms is None:
         raise invalid(f"Expected an ISO 8601 time or milliseconds since 1970, got '{node.this}'.", node)
-    return found
+    return moment_ms
 
 
 def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaStore:

@@ -30,7 +30,7 @@ Values = Sequence[Value]
 Make = Callable[[Values], Any]
 
 
-class Known:
+class CachedPlan:
     """A cached plan: for all values of its template, or for one text.
 
     Args:
@@ -47,16 +47,16 @@ class Known:
         self.compiled: Any = None
 
 
-class Found(NamedTuple):
+class CacheHit(NamedTuple):
     """A cached plan, and the values of the statement for which it was found."""
 
-    known: Known
+    cached: CachedPlan
     values: Values
 
     @property
     def plan(self) -> Lookup:
         """The plan of the statement."""
-        plan: Lookup = self.known.make(self.values)
+        plan: Lookup = self.cached.make(self.values)
         return plan
 
 
@@ -72,11 +72,11 @@ class PlanCache:
         self._lock = threading.Lock()
         self._of: Hashable = None
         #: template, or whole text, and settings -> the plan
-        self._plans: OrderedDict[Hashable, Known] = OrderedDict()
+        self._plans: OrderedDict[Hashable, CachedPlan] = OrderedDict()
         self.hits = 0
         self.misses = 0
 
-    def find(self, of: object, settings: Hashable, text: str) -> Found | None:
+    def find(self, of: object, settings: Hashable, text: str) -> CacheHit | None:
         """The plan of the statement ``text``; None if it is not cached.
 
         Args:
@@ -86,20 +86,20 @@ class PlanCache:
         """
         if not is_cacheable(text):
             return None
-        return self.found(of, settings, text, take_out(text))
+        return self._find(of, settings, text, take_out(text))
 
-    def found(self, of: object, settings: Hashable, text: str, template: Template) -> Found | None:
+    def _find(self, of: object, settings: Hashable, text: str, template: Template) -> CacheHit | None:
         """Return what find() returns, for a statement whose ``template`` is already computed."""
         with self._lock:
             if self._of is not of:
                 self._of = of
                 self._plans.clear()
             for key in ((template.text, settings), (text, settings)):
-                known = self._plans.get(key)
-                if known is not None:
+                cached = self._plans.get(key)
+                if cached is not None:
                     self._plans.move_to_end(key)
                     self.hits += 1
-                    return Found(known, template.values)
+                    return CacheHit(cached, template.values)
             self.misses += 1
             return None
 
@@ -116,12 +116,12 @@ class PlanCache:
         if not is_cacheable(text):
             return
         template = take_out(text)
-        known = _for_all_values(template, plan, bind)
-        key = (text if known is None else template.text, settings)
+        cached = _for_all_values(template, plan, bind)
+        key = (text if cached is None else template.text, settings)
         with self._lock:
             if self._of is not of:
                 return
-            self._plans[key] = known or Known(lambda _: plan, plan, {})
+            self._plans[key] = cached or CachedPlan(lambda _: plan, plan, {})
             while len(self._plans) > self._size:
                 self._plans.popitem(last=False)
 
@@ -131,7 +131,7 @@ def is_cacheable(text: str, max_characters: int = MAX_CHARACTERS) -> bool:
     return len(text) <= max_characters and "\0" not in text
 
 
-def _for_all_values(template: Template, plan: Lookup, bind: Callable[[str], object]) -> Known | None:
+def _for_all_values(template: Template, plan: Lookup, bind: Callable[[str], object]) -> CachedPlan | None:
     """The plan for any values; None if it depends on the values in other ways."""
     others = tuple(_other(value, i) for i, value in enumerate(template.values))
     if len(others) > _MAX_VALUES or set(others) & set(template.values):
@@ -146,7 +146,7 @@ def _for_all_values(template: Template, plan: Lookup, bind: Callable[[str], obje
     if len(used) < len(others) or make(template.values) != plan:
         return None
     assert isinstance(second, Lookup)  # like the first plan
-    return Known(make, second, places)
+    return CachedPlan(make, second, places)
 
 
 def _other(value: Value, number: int) -> Value:
@@ -165,9 +165,9 @@ def _maker(part: object, places: dict[Value, int], used: set[int]) -> Make | Non
             used.add(place)
             return lambda values: Literal(values[place], type_)
         case Members(members, type_) if any(_is_place(member, places) for member in members):
-            found = [places[m] if _is_place(m, places) else None for m in members]
-            used.update(i for i in found if i is not None)
-            both = list(zip(found, members, strict=True))
+            indexes = [places[m] if _is_place(m, places) else None for m in members]
+            used.update(i for i in indexes if i is not None)
+            both = list(zip(indexes, members, strict=True))
             return lambda values: Members(tuple(m if i is None else values[i] for i, m in both), type_)
         case tuple():
             inner = [(_maker(item, places, used), item) for item in part]

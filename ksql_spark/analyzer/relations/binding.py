@@ -157,11 +157,11 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
 
 def without_unnests(from_item: nodes.Relation) -> tuple[nodes.Relation, list[nodes.Unnest]]:
     """A FROM clause without its CROSS JOIN UNNESTs, and these, left to right."""
-    found: list[nodes.Unnest] = []
+    unnests: list[nodes.Unnest] = []
     while isinstance(from_item, nodes.Unnest):
-        found.append(from_item)
+        unnests.append(from_item)
         from_item = from_item.left
-    return from_item, found[::-1]
+    return from_item, unnests[::-1]
 
 
 def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[NamedExpression, ...]]:
@@ -180,9 +180,9 @@ def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[
     columns = tuple(Column(str(c.this), e.type) for c, e in zip(node.columns, calls, strict=True))
     relation = BoundRelation(node.alias_name, Schema(columns), STREAM, place=node)
     check_aliases((*scope.relations, relation))
-    taken = {r.internal(n) for r in scope.relations for n in (*(c.name for c in r.schema.columns), *r.hidden)}
+    used = {r.internal(n) for r in scope.relations for n in (*(c.name for c in r.schema.columns), *r.hidden)}
     for i, column in enumerate(columns):
-        if column.name in taken | RESERVED_COLUMNS | {c.name for c in columns[:i]}:
+        if column.name in used | RESERVED_COLUMNS | {c.name for c in columns[:i]}:
             raise invalid(f"UNNEST: there is a column {column.name} already.", node.columns[i])
     return relation, tuple(NamedExpression(c.name, e) for c, e in zip(columns, calls, strict=True))
 

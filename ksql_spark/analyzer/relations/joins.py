@@ -332,8 +332,8 @@ def _condition(
     texts = [show(b, scope) for b in bound]
     shown = f"{texts[0]} = {texts[1]}"
     sources = [_sources(b, scope) for b in bound]
-    for found, text in zip(sources, texts, strict=True):
-        if len(found) != 1:
+    for aliases, text in zip(sources, texts, strict=True):
+        if len(aliases) != 1:
             raise invalid(
                 f"Invalid comparison expression '{text}' in join '({shown})'. "
                 "Each side of the join comparision must contain references from exactly one source.",

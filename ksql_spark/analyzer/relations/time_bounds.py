@@ -77,7 +77,7 @@ def _bounds(node: Node, conditions: tuple[Expression, ...]) -> Iterator[TimeBoun
 def _between(conditions: tuple[Expression, ...], column: str) -> TimeBounds:
     lowest: list[int] = []
     highest: list[int] = []
-    for symbol, *sides in (found for part in conditions for found in _comparisons(part)):
+    for symbol, *sides in (comparison for part in conditions for comparison in _comparisons(part)):
         first, second = (_time(side) for side in sides)
         if first is None or second is None:
             continue

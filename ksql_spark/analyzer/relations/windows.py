@@ -104,12 +104,12 @@ def bind_calendar(
             is_short = offset_ms < size.milliseconds
         if not is_short:
             raise invalid("OFFSET must be shorter than the SIZE of the window.", offset)
-    found = Calendar(size.amount, size.unit, name, months, offset_ms)
-    if found == Calendar(size.amount, size.unit) and size.unit not in _CALENDAR_UNITS:
+    calendar = Calendar(size.amount, size.unit, name, months, offset_ms)
+    if calendar == Calendar(size.amount, size.unit) and size.unit not in _CALENDAR_UNITS:
         return None
     if size.milliseconds > LONGEST_MS:
         raise invalid("Windows by a calendar cannot be longer than 1000000000 DAYS.", size)
-    return found
+    return calendar
 
 
 def longest_ms(calendar: Calendar) -> int:
@@ -125,9 +125,9 @@ def _check_zone(name: str, node: Placed) -> None:
     by_text = {zone.casefold(): zone for zone in names}
     # most people know the city
     cities = {zone.rpartition("/")[2]: zone for zone in sorted(by_text)}
-    wanted = name.casefold()
-    near = [by_text[zone] for zone in difflib.get_close_matches(wanted, by_text, n=3)]
-    near += [by_text[cities[city]] for city in difflib.get_close_matches(wanted, cities, n=3)]
+    folded = name.casefold()
+    near = [by_text[zone] for zone in difflib.get_close_matches(folded, by_text, n=3)]
+    near += [by_text[cities[city]] for city in difflib.get_close_matches(folded, cities, n=3)]
     hint = f"Did you mean {' or '.join(repr(n) for n in dict.fromkeys(near))}?" if near else None
     raise invalid(
         f"There is no time zone '{name}'.",

@@ -207,8 +207,8 @@ def _check_key(source: DataSource, values: list[tuple[str, Expression]], stateme
     """Check that every primary key column of a table has a value that is not the literal NULL."""
     if not source.is_table:
         return
-    given = {name for name, value in values if not _is_null(value)}
-    missing = [c.name for c in source.schema.key if c.name not in given]
+    with_value = {name for name, value in values if not _is_null(value)}
+    missing = [c.name for c in source.schema.key if c.name not in with_value]
     if missing:
         raise invalid(
             f"Failed to insert values into '{source.name}'. Value for primary key column(s) "

@@ -109,7 +109,7 @@ class Tracer:
         self.joins_versions = False
         self.is_ordered = is_ordered
         self.frames: list[_Frames] = []
-        self._made = 0
+        self._column_count = 0
         #: the columns that depend on results of OVER, which are not computed
         self._unknown: set[str] = set()
 
@@ -176,17 +176,17 @@ class Tracer:
         self.inputs.append(relation)
         extra = added(number)
         own = [ColumnRef(relation.column_name(name), BIGINT) for name in PLACES]
-        made = [NamedExpression(name, column) for name, column in zip(place(number), own, strict=True)]
-        made.append(NamedExpression(ROWTIME, own[0]))
+        columns = [NamedExpression(name, column) for name, column in zip(place(number), own, strict=True)]
+        columns.append(NamedExpression(ROWTIME, own[0]))
         flags = {extra.deletes: BOOLEAN, extra.until: BIGINT}
         if not source.is_table:
-            made.append(self._step(BEFORE_START, ColumnRef(extra.is_read, BOOLEAN)))
+            columns.append(self._step(BEFORE_START, ColumnRef(extra.is_read, BOOLEAN)))
         elif is_versioned:
-            made += (NamedExpression(name, ColumnRef(name, type_)) for name, type_ in flags.items())
+            columns += (NamedExpression(name, ColumnRef(name, type_)) for name, type_ in flags.items())
         else:
-            made.append(self._step(REPLACED, _is_null(ColumnRef(extra.until, BIGINT))))
-            made.append(self._step(DELETED, call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None)))
-        rows = _with(relation, made)
+            columns.append(self._step(REPLACED, _is_null(ColumnRef(extra.until, BIGINT))))
+            columns.append(self._step(DELETED, call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None)))
+        rows = _with(relation, columns)
         if not self.is_ordered:
             return rows
         return with_latest_time(rows, _arrival(number), *(ColumnRef(name, BIGINT) for name in place(number)))
@@ -198,8 +198,8 @@ class Tracer:
         shown = ", ".join(str(written_out(key, {})) for key in node.keys)
         is_first: Expression = call("=", [number, _ONE], None)
         if node.within_ms is not None:
-            self._made += 1
-            is_first = ColumnRef(f"__{self._made}_FIRST", BOOLEAN)
+            self._column_count += 1
+            is_first = ColumnRef(f"__{self._column_count}_FIRST", BOOLEAN)
             keys, order = (*node.keys, since.passes), kept_column(rows.schema.columns[-1]).expression
             time, stream_time = ColumnRef(ROWTIME, BIGINT), since.arrivals[0].expression
             rows = FirstWithin(rows, keys, order, time, stream_time, node.within_ms, is_first.name)
@@ -219,12 +219,12 @@ class Tracer:
         limited = dict(zip((ROW_NUMBER, *functions), (number, *ranks), strict=True))[node.limit]
         order = ", ".join(map(str, node.order))
         reason = f"{node.limit}() OVER (PARTITION BY {shown} ORDER BY {order}) is greater than {node.count}"
-        made = [self._step(reason, call("<=", [limited, Literal(node.count, BIGINT)], None)), *node.keys]
+        columns = [self._step(reason, call("<=", [limited, Literal(node.count, BIGINT)], None)), *node.keys]
         if node.rank:
-            made.append(NamedExpression(node.rank, number))
+            columns.append(NamedExpression(node.rank, number))
         if node.ranks:
-            made += map(NamedExpression, RANKS, ranks)
-        return _with(rows, made)
+            columns += map(NamedExpression, RANKS, ranks)
+        return _with(rows, columns)
 
     def check(self, *used: Expression) -> None:
         """Refuse what depends on results of OVER."""
@@ -241,8 +241,8 @@ class Tracer:
         """Replace OVER by columns that identify a row's frames; LEAD adds a step for rows that still wait."""
         rows, below = self._since(node.child)
         self.check(*node.keys)
-        self._made += 1
-        name = f"__{self._made}_"
+        self._column_count += 1
+        name = f"__{self._column_count}_"
         parts = [NamedExpression(f"{name}KEY_{i}", e) for i, e in enumerate((*node.keys, below.passes))]
         time = NamedExpression(f"{name}TIME", ColumnRef(ROWTIME, BIGINT))
         rows = _with(rows, [*parts, time])
@@ -251,9 +251,9 @@ class Tracer:
 
         def numbered(function: str, argument: Expression | None, first: int | None, last: int) -> ColumnRef:
             nonlocal rows
-            self._made += 1
+            self._column_count += 1
             arguments = () if argument is None else (argument,)
-            call_ = AggregateCall(f"__{self._made}_{function}", function, arguments, BIGINT)
+            call_ = AggregateCall(f"__{self._column_count}_{function}", function, arguments, BIGINT)
             rows = BatchOver(rows, tuple(keys), below.arrivals, (FramedCall(call_, first, last),))
             return ColumnRef(call_.name, BIGINT)
 
@@ -266,13 +266,13 @@ class Tracer:
         by_row = [f for f in node.calls if f.range_ms is None]
         self.frames.append(_Frames(tuple(keys), at, tuple(by_row), when, tuple(by_time)))
         ahead = -min([0, *(f.last for f in by_row)])
-        made = [NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls]
+        columns = [NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls]
         if ahead and node.within_ms is None:
             has_come = call("=", [numbered("COUNT", _ONE, -ahead, -ahead), _ONE], None)
             more = "another row" if ahead == 1 else f"{ahead} more rows"
-            made.append(self._step(f"LEAD waits for {more} of its group", has_come))
+            columns.append(self._step(f"LEAD waits for {more} of its group", has_come))
         self._unknown |= {f.call.name for f in node.calls}
-        return _with(rows, made)
+        return _with(rows, columns)
 
     def with_frames(self, carried: Node, condition: Expression) -> Node:
         """The wanted rows, and those in frames of wanted rows that pass all steps, which then pass, too.
@@ -281,25 +281,27 @@ class Tracer:
         """
         rows: Node = _with(carried, [NamedExpression(_WANTED, _if(condition, _TRUE, _FALSE))])
         passes = [ColumnRef(step(i), BOOLEAN) for i, _ in enumerate(self.steps)]
-        wanted, used = ColumnRef(_WANTED, BOOLEAN), ColumnRef(_USED, BOOLEAN)
-        rows = _with(rows, [NamedExpression(_USED, _all([wanted, *passes]))])
+        is_target, used = ColumnRef(_WANTED, BOOLEAN), ColumnRef(_USED, BOOLEAN)
+        rows = _with(rows, [NamedExpression(_USED, _all([is_target, *passes]))])
         for frames in reversed(self.frames):
-            asked: list[Expression] = []
+            conditions: list[Expression] = []
             for order, calls in ((frames.at, frames.by_row), (frames.time, frames.by_time)):
-                made = [
-                    replace(f, call=AggregateCall(f"{_ASKED}{len(asked) + i}", "BOOL_OR", (used,), BOOLEAN))
+                aggregates = [
+                    replace(
+                        f, call=AggregateCall(f"{_ASKED}{len(conditions) + i}", "BOOL_OR", (used,), BOOLEAN)
+                    )
                     for i, f in enumerate(calls)
                 ]
-                if made:
+                if aggregates:
                     by = (SortKey(order, descending=True),)
-                    rows = BatchOver(rows, frames.keys, by, tuple(made), is_range=True)
-                    asked += (ColumnRef(f.call.name, BOOLEAN) for f in made)
+                    rows = BatchOver(rows, frames.keys, by, tuple(aggregates), is_range=True)
+                    conditions += (ColumnRef(f.call.name, BOOLEAN) for f in aggregates)
             is_there = call("IS NOT NULL", [frames.at], None)
-            is_used = _any([used, _all([is_there, _if(_any(asked), _TRUE, _FALSE)])])
-            kept = [c for c in rows.schema.columns if not c.name.startswith(_ASKED)]
-            rows = _with(rows, [NamedExpression(_USED, _if(is_used, _TRUE, _FALSE))], kept)
+            is_used = _any([used, _all([is_there, _if(_any(conditions), _TRUE, _FALSE)])])
+            columns = [c for c in rows.schema.columns if not c.name.startswith(_ASKED)]
+            rows = _with(rows, [NamedExpression(_USED, _if(is_used, _TRUE, _FALSE))], columns)
         rows = _with(rows, [NamedExpression(c.name, _any([c, used])) for c in passes])
-        return Filter(rows, _any([wanted, used]))
+        return Filter(rows, _any([is_target, used]))
 
     def _since(self, node: Node) -> tuple[Node, _Below]:
         inputs, steps = len(self.inputs), len(self.steps)
@@ -316,8 +318,8 @@ class Tracer:
         """``rows``, and their numbers in their group, counting those that pass all steps; of others NULL."""
         keys, order, alive = tuple(keys), tuple(order), below.passes
         self.check(*keys, *(key.expression for key in order))
-        self._made += 1
-        calls = [AggregateCall(f"__{self._made}_{f}", f, (), BIGINT) for f in functions]
+        self._column_count += 1
+        calls = [AggregateCall(f"__{self._column_count}_{f}", f, (), BIGINT) for f in functions]
         framed = tuple(FramedCall(each, None, 0) for each in calls)
         numbers = [_if(alive, ColumnRef(each.name, BIGINT), Literal(None, BIGINT)) for each in calls]
         return BatchOver(rows, (*keys, alive), order, framed), numbers
@@ -385,23 +387,23 @@ class Tracer:
             self.check(node.residual)
             conditions.append(node.residual)
         both: Node = BatchJoin(left.node, right.node, outer, _all(conditions))
-        made = [
+        columns = [
             NamedExpression(step(i), _if(_is_null(column), _TRUE, column))
             for i in (*left.steps, *right.steps)
             for column in (ColumnRef(step(i), BOOLEAN),)
         ]
         is_later = call(">", [right.time, left.time], None)
         latest = _if(_is_null(left.time), right.time, _if(is_later, right.time, left.time))
-        made.append(NamedExpression(ROWTIME, left.time if outer == "LEFT" else latest))
+        columns.append(NamedExpression(ROWTIME, left.time if outer == "LEFT" else latest))
         if node.type not in (FOREIGN_KEY, REPLICATED):  # which have the left side's key
             key = _if(_is_null(node.left_key), node.right_key, node.left_key)
-            made.append(NamedExpression(node.key_name, key))
+            columns.append(NamedExpression(node.key_name, key))
         needed = _NEEDED[node.join]
         if needed:
             sides = [(left, right)[i].is_there for i in needed]
             text = f"nothing meets it in the join ON {node.left_key} = {node.right_key}"
-            made.append(self._step(text, _all(sides)))
-        rows = _with(both, made)
+            columns.append(self._step(text, _all(sides)))
+        rows = _with(both, columns)
         return self._once(rows, left, right) if node.join == SEMI else rows
 
     def _once(self, rows: Node, left: _Side, right: _Side) -> Node:
@@ -417,14 +419,14 @@ class Tracer:
 
         A row lacks the places of other sides, and passes their steps.
         """
-        made = [(side, *self._since(side)) for side in sides]
-        there = [{c.name for c in rows.schema.columns} for _, rows, _ in made]
+        branches = [(side, *self._since(side)) for side in sides]
+        there = [{c.name for c in rows.schema.columns} for _, rows, _ in branches]
         names = [column.name for column in node.schema.columns]
-        hidden = {c.name: c for _, rows, _ in made for c in _hidden(rows) if c.name not in names}
+        hidden = {c.name: c for _, rows, _ in branches for c in _hidden(rows) if c.name not in names}
         hidden = {n: c for n, c in hidden.items() if n not in PLACES or all(n in own for own in there)}
         steps = {step(i) for i, _ in enumerate(self.steps)}
         parts = []
-        for (side, rows, _), own in zip(made, there, strict=True):
+        for (side, rows, _), own in zip(branches, there, strict=True):
             values = [
                 NamedExpression(name, ColumnRef(c.name, c.type))
                 for name, c in zip(names, side.schema.columns, strict=True)
@@ -435,7 +437,7 @@ class Tracer:
                     NamedExpression(name, kept_column(column).expression if name in own else missing)
                 )
             parts.append(Project(rows, (), tuple(values)))
-        return UnionAll(tuple(parts)), [below for *_, below in made]
+        return UnionAll(tuple(parts)), [below for *_, below in branches]
 
     def _set_operation(self, node: SetOperation) -> Node:
         """The rows of both sides; of EXCEPT and INTERSECT with steps that look at the equal rows."""
@@ -448,9 +450,9 @@ class Tracer:
             _any(call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in side.inputs)
             for side in (left, right)
         )
-        self._made += 1
+        self._column_count += 1
         calls = [
-            AggregateCall(f"__{self._made}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
+            AggregateCall(f"__{self._column_count}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
             for name, is_there in (("LEFT", is_left), ("RIGHT", is_right))
         ]
         keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.columns)
@@ -559,12 +561,14 @@ def _any(conditions: Iterable[Expression]) -> Expression:
     return reduce(lambda a, b: call("OR", [a, b], None), conditions)
 
 
-def _with(below: Node, made: Iterable[NamedExpression], kept: Iterable[Column] | None = None) -> Project:
-    """``made``, and the columns ``kept`` (None: all) that have other names."""
-    made = tuple(made)
-    names = {item.name for item in made}
-    columns = below.schema.columns if kept is None else kept
-    return Project(below, (), (*(kept_column(c) for c in columns if c.name not in names), *made))
+def _with(
+    below: Node, added: Iterable[NamedExpression], from_below: Iterable[Column] | None = None
+) -> Project:
+    """``added``, and the columns ``from_below`` (None: all) that have other names."""
+    added = tuple(added)
+    names = {item.name for item in added}
+    columns = below.schema.columns if from_below is None else from_below
+    return Project(below, (), (*(kept_column(c) for c in columns if c.name not in names), *added))
 
 
 def kept_column(column: Column) -> NamedExpression:

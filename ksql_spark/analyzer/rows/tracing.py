@@ -97,11 +97,11 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         raise invalid(f"The rows come of several records, so they have no {min(lost)}.", where)
     tracer.check(condition)
     rows = tracer.with_frames(carried, condition) if tracer.frames else Filter(carried, condition)
-    kept = [name for i, _ in enumerate(tracer.inputs) for name in place(i)]
-    kept += map(step, range(len(tracer.steps)))
+    names_of_result = [name for i, _ in enumerate(tracer.inputs) for name in place(i)]
+    names_of_result += map(step, range(len(tracer.steps)))
     return Trace(
         inputs=tuple(tracer.inputs),
-        root=Project(rows, (), tuple(kept_column(there[name]) for name in kept)),
+        root=Project(rows, (), tuple(kept_column(there[name]) for name in names_of_result)),
         steps=tuple(tracer.steps),
         having=_text(having, aggregate),
         is_aggregate=aggregate is not None,

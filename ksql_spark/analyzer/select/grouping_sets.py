@@ -134,11 +134,11 @@ class GroupingSets:
         if not without:
             return expression
         type_ = Struct((Field(_FIELD, expression.type),))
-        null, given = (
+        null, present = (
             MakeStruct(((_FIELD, e),), type_) for e in (Literal(None, expression.type), expression)
         )
         is_there = Call("IS NOT NULL", (expression,), BOOLEAN)
-        return Case(((self._is_one_of(without), null), (is_there, given)), None, type_)
+        return Case(((self._is_one_of(without), null), (is_there, present)), None, type_)
 
 
 def bind_grouping_sets(

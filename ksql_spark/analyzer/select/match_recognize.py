@@ -129,7 +129,7 @@ class _Binder:
             )  # fmt: skip
         if len(self.symbols) > MAX_SYMBOLS:
             raise invalid(f"A pattern has at most {MAX_SYMBOLS} symbols.", node.pattern)
-        made = automaton(node.pattern)
+        states = automaton(node.pattern)
         skip_to = self._skip_to()
         if node.within is None:
             raise invalid(
@@ -139,14 +139,14 @@ class _Binder:
         definitions = self._definitions()
         measures = self._measures(keys)
         pattern = RowPattern(
-            render(node.pattern), made, tuple(self.row), tuple(self.previous), tuple(self.values),
+            render(node.pattern), states, tuple(self.row), tuple(self.previous), tuple(self.values),
             tuple(self.aggregates), definitions, node.within.milliseconds, node.skip, skip_to,
             bool(node.all_rows), self.has_finals,
         )  # fmt: skip
         match = MatchRecognize(build_from(self.source), keys, pattern)
-        taken = {key.name for key in keys}
+        key_names = {key.name for key in keys}
         if node.all_rows:
-            others = (c for c in match.child.schema.columns if c.name not in taken)
+            others = (c for c in match.child.schema.columns if c.name not in key_names)
             measures += (NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in others)
         return Project(match, tuple(NamedExpression(k.name, k) for k in keys), tuple(measures))
 
@@ -198,18 +198,18 @@ class _Binder:
                 "ONE ROW PER MATCH needs MEASURES: a match has no other columns.", self.node.pattern
             )
         columns = self.source.relations[0].schema.columns
-        taken = {c.name for c in columns} if self.node.all_rows else {key.name for key in keys}
+        names = {c.name for c in columns} if self.node.all_rows else {key.name for key in keys}
         measures: list[NamedExpression] = []
         for item in self.node.measures:
             name = item.alias_name
             assert name is not None  # the grammar requires one
-            if name in taken:
+            if name in names:
                 raise invalid(f"There is a column {name} already: give the measure another name.", item)
             if name in RESERVED_COLUMNS:
                 raise invalid(f"{name} is the name of a pseudo column: give the measure another one.", item)
             bound = bind_expression(item.this, self._scope("MEASURES", None))
             check_typed([Item(name, bound, item)])
-            taken.add(name)
+            names.add(name)
             measures.append(NamedExpression(name, bound))
         return measures
 
@@ -252,17 +252,19 @@ class _Binder:
             PatternValue("", is_first, symbol or None, offset, column, column.type, text), scope
         )
 
-    def _reference(self, made: PatternValue, scope: _MatchScope) -> ColumnRef:
-        value = next((v for v in self.values if replace(made, name=v.name) == v), None)
+    def _reference(self, pattern_value: PatternValue, scope: _MatchScope) -> ColumnRef:
+        value = next((v for v in self.values if replace(pattern_value, name=v.name) == v), None)
         if value is None:
-            value = replace(made, name=f"{VALUE}{len(self.values) + len(self.aggregates)}")
+            value = replace(pattern_value, name=f"{VALUE}{len(self.values) + len(self.aggregates)}")
             self.values.append(value)
         return self._column(value.name, value, scope)
 
-    def _column(self, name: str, made: PatternValue | PatternAggregate, scope: _MatchScope) -> ColumnRef:
+    def _column(
+        self, name: str, referenced: PatternValue | PatternAggregate, scope: _MatchScope
+    ) -> ColumnRef:
         is_final = scope.is_final and bool(self.node.all_rows)
         self.has_finals |= is_final
-        type_ = made.type if isinstance(made, PatternValue) else made.call.type
+        type_ = referenced.type if isinstance(referenced, PatternValue) else referenced.call.type
         return ColumnRef(name + FINAL * is_final, type_)
 
     def _of_row(self, argument: Expression) -> ColumnRef:
@@ -301,7 +303,7 @@ class _Binder:
 
     def _navigate(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         assert isinstance(scope, _MatchScope)
-        name, given = node.name, node.arguments
+        name, arguments = node.name, node.arguments
         if name in _REFUSED:
             raise invalid(_REFUSED[name], node)
         if node.distinct or node.condition is not None:
@@ -311,7 +313,7 @@ class _Binder:
         argument, symbol, is_first, offset = self._logical(node, scope)
         if name != "PREV":
             return self.value(argument, symbol, scope, is_first=is_first, offset=offset)
-        back = self._offset(given[1]) if len(given) > 1 else 1
+        back = self._offset(arguments[1]) if len(arguments) > 1 else 1
         return self.value(argument, symbol, scope, is_first=is_first, offset=offset, back=back)
 
     def _of_match(self, node: nodes.FunctionCall, scope: _MatchScope) -> Expression:
@@ -350,10 +352,10 @@ class _Binder:
     def _previous(self, argument: Expression, back: int) -> Expression:
         of = self._of_row(argument)
         text = f"PREV({_written(argument, '')}{f', {back}' if back > 1 else ''})"
-        made = PreviousValue("", of.name, back, of.type, text)
-        value = next((p for p in self.previous if replace(made, name=p.name) == p), None)
+        previous_value = PreviousValue("", of.name, back, of.type, text)
+        value = next((p for p in self.previous if replace(previous_value, name=p.name) == p), None)
         if value is None:
-            value = replace(made, name=f"{PREVIOUS}{len(self.previous)}")
+            value = replace(previous_value, name=f"{PREVIOUS}{len(self.previous)}")
             self.previous.append(value)
         return ColumnRef(value.name, value.type)
 
@@ -376,11 +378,11 @@ class _Binder:
         call = own.calls[0]
         inner = ", ".join(_written(a, symbol or "") for a in call.arguments) or "*"
         text = f"{call.function}({inner})"
-        made = PatternAggregate(symbol, call, text)
+        aggregate = PatternAggregate(symbol, call, text)
         for existing in self.aggregates:
-            if replace(made, call=replace(call, name=existing.call.name)) == existing:
+            if replace(aggregate, call=replace(call, name=existing.call.name)) == existing:
                 return self._column(existing.call.name, existing, scope)
         name = f"{VALUE}{len(self.values) + len(self.aggregates)}"
-        made = replace(made, call=replace(call, name=name))
-        self.aggregates.append(made)
-        return self._column(name, made, scope)
+        aggregate = replace(aggregate, call=replace(call, name=name))
+        self.aggregates.append(aggregate)
+        return self._column(name, aggregate, scope)

@@ -48,11 +48,11 @@ def project(
     keys: list[tuple[Item, str]] = []
     missing: list[KeySlot] = []
     for slot in bound.slots:
-        found = _find(slot, items, needs_key)
-        if found is None:
+        key_item = _find(slot, items, needs_key)
+        if key_item is None:
             missing.append(slot)
         else:
-            keys.append(found)
+            keys.append(key_item)
     if missing and needs_key and not (sink is None and bound.kind != TABLE):
         raise _missing(missing, bound, sink, select)
     if needs_key:
@@ -102,12 +102,14 @@ def _find(slot: KeySlot, items: list[Item], once: bool) -> tuple[Item, str] | No
         if len(columns) > 1 and once:
             names = [i.name for i in columns]
             if slot.what == "grouping expression":
-                said = "more than once: " + " and ".join(f"`{n}`" for n in names)
+                problem = "more than once: " + " and ".join(f"`{n}`" for n in names)
             else:
                 names.sort()
-                said = f"(`{candidate}`) more than once, aliased as: {', '.join(names[:-1])} and {names[-1]}"
+                problem = (
+                    f"(`{candidate}`) more than once, aliased as: {', '.join(names[:-1])} and {names[-1]}"
+                )
             raise failure(
-                "KEY_REPEATED", columns[1].node, said=said,
+                "KEY_REPEATED", columns[1].node, said=problem,
                 hint=f"Use AS_VALUE({slot.shown[0]}) for the copy."
             )  # fmt: skip
         if columns:

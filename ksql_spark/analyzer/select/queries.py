@@ -179,8 +179,8 @@ def _of_tables(query: nodes.SetOperation, sides: tuple[tuple[Node, nodes.QueryNo
             )
         if root.window is not None:
             raise invalid(f"{query.operator} cannot read windowed tables.", node)
-    found = SetOperation(sides[0][0], sides[1][0], query.operator)
-    relations = operands(found)
+    operation = SetOperation(sides[0][0], sides[1][0], query.operator)
+    relations = operands(operation)
     matched = aligned(list(relations), query)
     for i, column in enumerate(matched[0].schema.columns):
         own = [relation.schema.columns[i].type for relation in relations]
@@ -191,9 +191,9 @@ def _of_tables(query: nodes.SetOperation, sides: tuple[tuple[Node, nodes.QueryNo
                 query,
                 hint="Different keys may be the same DOUBLE.",
             )
-    made = with_operands(found, iter(matched))
-    assert isinstance(made, SetOperation)
-    return made
+    coerced = with_operands(operation, iter(matched))
+    assert isinstance(coerced, SetOperation)
+    return coerced
 
 
 def _is_exact(type_: SqlType) -> bool:

@@ -182,9 +182,9 @@ def refuse_variant(key: Expression, scope: Scope, node: exp.Expr) -> None:
 
 
 def bind_table_function(
-    node: nodes.FunctionCall, scope: Scope, found: list[NamedExpression], *, of_table: bool = False
+    node: nodes.FunctionCall, scope: Scope, calls: list[NamedExpression], *, of_table: bool = False
 ) -> ColumnRef:
-    """Bind a call of a table function in SELECT and add it to ``found``; return a reference to its column.
+    """Bind a call of a table function in SELECT and add it to ``calls``; return a reference to its column.
 
     Raises:
         KsqlError: it is nested, reads a table (``of_table``), or contains an aggregate.
@@ -202,5 +202,5 @@ def bind_table_function(
 
     inside = replace(scope, aggregate=refuse, table_function=refuse_nested)
     bound = call(node.name, bind_arguments(node, inside), node)
-    found.append(NamedExpression(f"{_SYNTHETIC}{len(found)}", bound))
-    return ColumnRef(found[-1].name, bound.type)
+    calls.append(NamedExpression(f"{_SYNTHETIC}{len(calls)}", bound))
+    return ColumnRef(calls[-1].name, bound.type)

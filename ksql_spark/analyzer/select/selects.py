@@ -282,8 +282,8 @@ class _Binder:
         if not self.sub_queries:
             return bind_predicate(self.select.where, scope), ()
         plain, bind = bind_where(self.conditions, scope), self.rules.bind_semi_join
-        found = (bind(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
-        return plain, tuple(found)
+        semi_joins = (bind(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
+        return plain, tuple(semi_joins)
 
     # ---- SELECT list ----------------------------------------------------------------------------------
 
@@ -399,7 +399,7 @@ class _Binder:
 
     def _key_names(self, expressions: list[Expression], items: list[Item | nodes.AllColumns]) -> list[str]:
         """Names of key columns: the column's own, the alias in SELECT, the field's, or a generated one."""
-        taken = {
+        names_in_select = {
             relation.internal(c.name) for relation in self.source.relations for c in relation.schema.columns
         }
         names: list[str] = []
@@ -408,7 +408,7 @@ class _Binder:
                 names.append(expression.name)
                 continue
             alias = next((i.name for i in items if isinstance(i, Item) and i.expression == expression), None)
-            if alias is not None and alias not in taken and alias not in names:
+            if alias is not None and alias not in names_in_select and alias not in names:
                 names.append(alias)
             elif isinstance(expression, FieldRef):
                 names.append(self.names.field(expression.field))
@@ -579,9 +579,9 @@ class _Binder:
         name = column_at(item, [i.name for i in items])
         if name is None and isinstance(written, exp.Column) and not written.table:
             name = written.name
-        found = next((i for i in items if i.name == name), None)
-        if found is not None:
-            return found.expression
+        result_item = next((i for i in items if i.name == name), None)
+        if result_item is not None:
+            return result_item.expression
         source = self.source
         internal = {r.internal(c.name) for r in source.relations for c in r.schema.columns}
         results = {i.name: i.expression for i in items if not source.scope.is_column(i.name)}
@@ -610,8 +610,8 @@ class _Binder:
             clause, place = "OVER", self.over.place
         else:
             return
-        for what, given in others.items():
-            if given:
+        for what, is_present in others.items():
+            if is_present:
                 hint = "Put one of them into a sub-query in FROM."
                 raise invalid(f"{clause} cannot be used with {what}.", place, hint=hint)
 

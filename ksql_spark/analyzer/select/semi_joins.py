@@ -115,17 +115,17 @@ class SemiJoin:
 def split(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Condition]]:
     """The conditions that AND joins in ``where``: the plain ones, and those with sub-queries."""
     plain: list[exp.Expr] = []
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for part in conjuncts(where):
         inner, is_negated = part, False
         while isinstance(inner, exp.Paren | exp.Not):
             is_negated ^= isinstance(inner, exp.Not)
             inner = inner.this
         if isinstance(inner, nodes.Exists | nodes.InQuery):
-            found.append(Condition(inner, is_negated, part))
+            conditions.append(Condition(inner, is_negated, part))
         else:
             plain.append(part)
-    return plain, found
+    return plain, conditions
 
 
 def bind_where(parts: Sequence[exp.Expr], scope: Scope) -> Expression | None:
@@ -201,9 +201,9 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
         if inner.internal(c.name) in used
     ]
     if condition.is_negated:
-        found = NamedExpression(f"{inner.prefix}_FOUND", Literal(True, BOOLEAN))
-        values.append(found)
-        reference = ColumnRef(found.name, BOOLEAN)
+        is_match = NamedExpression(f"{inner.prefix}_FOUND", Literal(True, BOOLEAN))
+        values.append(is_match)
+        reference = ColumnRef(is_match.name, BOOLEAN)
         missing = call("IS NULL", (reference,), None)
         if predicate is not None:
             holds = call("COALESCE", (predicate, Literal(False, BOOLEAN)), None)
@@ -265,8 +265,8 @@ def _of_stream(
     assert relation.source is not None
     inner, parts = bind_sub_query(condition, select, relation, number, source.scope)
     own = {inner.internal(column.name) for column in relation.schema.columns}
-    found = [(part, sides) for part in parts if (sides := _sides(part, own)) is not None]
-    if not found:
+    equalities = [(part, sides) for part in parts if (sides := _sides(part, own)) is not None]
+    if not equalities:
         both = replace(source.scope, relations=(inner, *source.relations))
         got = " AND ".join(show(part, both) for part in parts)
         raise invalid(
@@ -274,7 +274,7 @@ def _of_stream(
             f"the same type over the rows of FROM. Got {got or 'no condition'}.",
             condition.place,
         )
-    equality, (left_key, right_key) = found[0]
+    equality, (left_key, right_key) = equalities[0]
     check_partitions(condition.place, source.relations[0], relation)
     rest = [part for part in parts if part is not equality]
     used = columns_in(right_key).union(*map(columns_in, rest))

@@ -124,8 +124,8 @@ class WindowFunctions:
         star = nodes.FunctionCall(this=exp.to_identifier("COUNT"), arguments=[exp.Star()])
         count = self._framed(star, frame, scope, node)
         is_missing = call("=", (count, Literal(0, BIGINT)), node)
-        type_, (found, missing) = unify([value, default], [written[0], written[2]], scope.problem)
-        return Case(((is_missing, missing),), found, type_)
+        type_, (present, missing) = unify([value, default], [written[0], written[2]], scope.problem)
+        return Case(((is_missing, missing),), present, type_)
 
     def _nth_value(self, node: nodes.WindowFunction, frame: nodes.Frame, scope: Scope) -> Expression:
         written = node.this.arguments
@@ -150,17 +150,17 @@ class WindowFunctions:
             raise invalid(f"At most {MAX_ROWS} rows {where} the current one can be kept.", node)
         own = Aggregates()
         own.bind(function, scope)
-        made = FramedCall(
+        framed_call = FramedCall(
             replace(own.calls[0], name=f"{VARIABLE}{len(self.calls)}"),
             frame.first,
             frame.last,
             None if frame.time is None else frame.time.milliseconds,
         )
         for existing in self.calls:
-            if replace(made, call=replace(made.call, name=existing.call.name)) == existing:
+            if replace(framed_call, call=replace(framed_call.call, name=existing.call.name)) == existing:
                 return ColumnRef(existing.call.name, existing.call.type)
-        self.calls.append(made)
-        return ColumnRef(made.call.name, made.call.type)
+        self.calls.append(framed_call)
+        return ColumnRef(framed_call.call.name, framed_call.call.type)
 
 
 def _value(aggregate: str, *arguments: exp.Expr) -> nodes.FunctionCall:

@@ -110,7 +110,7 @@ class Bootstrap:
         self._early = early
         self._config = config
         self._data_dir = Path(str(config["ksql.spark.data.dir"])).expanduser().absolute()
-        self._given_spark = spark
+        self._existing_spark = spark
         #: held while statements are validated and executed
         self._lock = threading.RLock()
         self._lifecycle = Lifecycle(
@@ -138,7 +138,7 @@ class Bootstrap:
         more = [conf for scheme, conf in artifacts.FILE_SYSTEMS.items() if scheme in schemes]
         artifacts.ensure([*artifacts.needed_at_start(), *more], report)
         self._lifecycle.check()
-        spark, starting = begin_spark(self._config, self._data_dir, self._given_spark, self._lifecycle)
+        spark, starting = begin_spark(self._config, self._data_dir, self._existing_spark, self._lifecycle)
         try:
             return self._start_beside(spark, starting, serve)
         finally:
@@ -184,7 +184,9 @@ class Bootstrap:
         placement = services.placement
         history = History(
             measures.figures,
-            told=lambda: {} if placement is None else decoded_figures(placement.figures_of_others()),
+            remote_figures=lambda: (
+                {} if placement is None else decoded_figures(placement.figures_of_others())
+            ),
             spans=TopicSpans(services).now,
             # a query that is paused has read everything only once its Spark queries have ended
             states=lambda: {
@@ -216,8 +218,8 @@ class Bootstrap:
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.says)
-        if self._given_spark is None and config["ksql.spark.warm.up.enabled"]:
+            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.report)
+        if self._existing_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:
             serve(parts)
@@ -265,7 +267,7 @@ class Bootstrap:
         registry = registry_of_spark.create(lifecycle)
         views = create_views(current, self._data_dir, admin, producer, registry, lifecycle)
         processing_log = create_processing_log(config, admin, lifecycle)
-        is_ours = self._given_spark is None
+        is_ours = self._existing_spark is None
         queries = create_queries(
             current,
             catalog,

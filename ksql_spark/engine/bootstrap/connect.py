@@ -52,7 +52,7 @@ def create_connect(
     if not file and (named is not None or not config["ksql.spark.connect.enabled"]):
         return named or NoConnect()
 
-    def say(line: str) -> None:
+    def report(line: str) -> None:
         log.info(line)
         lifecycle.report(line)
 
@@ -71,8 +71,8 @@ def create_connect(
         memory=str(config["ksql.spark.connect.memory"]),
         own=read_properties(file) if file else {},
     )
-    worker = EmbeddedConnect(data_dir / "connect", settings, connect_settings(config), say)
-    cluster = ConnectOnDemand(worker, say, registry_url, settings.own)
+    worker = EmbeddedConnect(data_dir / "connect", settings, connect_settings(config), report)
+    cluster = ConnectOnDemand(worker, report, registry_url, settings.own)
     lifecycle.on_stop(cluster.close)
     lifecycle.kills(worker.kill)
     if file or cluster.has_connectors():

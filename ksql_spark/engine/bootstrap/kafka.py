@@ -86,8 +86,8 @@ def take_lease(config: Config, data_dir: Path, servers: str, lifecycle: Lifecycl
         others = admin.members(lease_group(service_id))
     else:
         group, topic = placement_group(service_id), placement_topic(service_id)
-        found = members(admin.assignments(group), topic).values()
-        others = [member.host for member in found if member.slots]
+        servers_of_group = members(admin.assignments(group), topic).values()
+        others = [member.host for member in servers_of_group if member.slots]
     if others:
         who = f"{others[0]}; only one of the two has ksql.cluster.enabled"
         raise KsqlError("SERVICE_ID_IN_USE", id=service_id, servers=servers, who=who)

@@ -99,8 +99,8 @@ def create_origins(
 
         def records(self, source: DataSource, rows: pa.Table) -> Iterator[Encoded]:
             records, now_ms = registered(record_spec(source), registry), int(time.time() * 1000)
-            found = lake.encoded(new_session(spark.session()), source, records, rows, now_ms)
-            columns = [found[name].to_pylist() for name in ("key", "value", "time")]
+            table = lake.encoded(new_session(spark.session()), source, records, rows, now_ms)
+            columns = [table[name].to_pylist() for name in ("key", "value", "time")]
             for key, value, time_ms in zip(*columns, strict=True):
                 for data in (key, value):
                     if data is not None and data.startswith(lake.UNWRITABLE):

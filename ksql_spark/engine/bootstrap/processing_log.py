@@ -64,5 +64,5 @@ def create_log_stream(
 
 
 def _topic(config: Config) -> str:
-    given = config["ksql.logging.processing.topic.name"]
-    return str(given or f"{config['ksql.service.id']}ksql_processing_log")
+    name = config["ksql.logging.processing.topic.name"]
+    return str(name or f"{config['ksql.service.id']}ksql_processing_log")

@@ -80,7 +80,7 @@ class RegistryOfSpark:
         if not self._config["ksql.spark.schema.registry.enabled"] or self._config["ksql.cluster.enabled"]:
             return None  # servers that share queries must share the registry
 
-        def say(line: str) -> None:
+        def report(line: str) -> None:
             log.info(line)
             lifecycle.report(line)
 
@@ -90,13 +90,13 @@ class RegistryOfSpark:
                 if self._spark.session is not None:  # otherwise it is told once it has started
                     set_registry(self._spark.running_session, self._settings)
             if self._config["bootstrap.servers"]:
-                say(
+                report(
                     "only this server knows its schemas: if other servers read or write the same topics, "
                     "set ksql.schema.registry.url on all of them"
                 )
 
-        embedded = EmbeddedRegistry(self._data_dir / "registry", report=say)
-        registry = RegistryOnDemand(embedded, started, say)
+        embedded = EmbeddedRegistry(self._data_dir / "registry", report=report)
+        registry = RegistryOnDemand(embedded, started, report)
         lifecycle.on_stop(registry.close)
         lifecycle.kills(embedded.kill)
         return registry

@@ -28,25 +28,25 @@ def file_systems(config: Config) -> tuple[str, ...]:
     Raises:
         KsqlError: PROPERTY_INVALID.
     """
-    given = str(config["ksql.state.dir"])
-    scheme, colon, _ = given.partition(":")
+    folder = str(config["ksql.state.dir"])
+    scheme, colon, _ = folder.partition(":")
     if not colon or scheme == "file" or "/" in scheme:
         return ()
     if scheme in ("s3", "s3n"):
         reason = "Hadoop's scheme for S3 is s3a"
-        raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=given, reason=reason)
+        raise KsqlError("PROPERTY_INVALID", name="ksql.state.dir", value=folder, reason=reason)
     return (scheme,)
 
 
 def begin_spark(
-    config: Config, data_dir: Path, given: SparkProcess | None, lifecycle: Lifecycle
+    config: Config, data_dir: Path, process: SparkProcess | None, lifecycle: Lifecycle
 ) -> tuple[SparkProcess, SparkStart]:
     """Start Spark without waiting for it.
 
     Args:
         config: the server's.
         data_dir: the server's.
-        given: a running process to use instead, which stays running.
+        process: a running process to use instead, which stays running.
         lifecycle: the engine's.
 
     Raises:
@@ -56,8 +56,8 @@ def begin_spark(
     def limit_s() -> float:
         return float(config["ksql.statement.timeout.ms"]) / 1000
 
-    if given is not None:
-        return given, SparkStart(lambda: None, limit_s, lifecycle.is_stopping)
+    if process is not None:
+        return process, SparkStart(lambda: None, limit_s, lifecycle.is_stopping)
     spark = SparkProcess(
         data_dir / "spark",
         memory=str(config["ksql.spark.memory"]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.aggregates.collected import kept
+from ksql_spark.functions.aggregates.collected import collecting
 from ksql_spark.functions.signatures import Signature, signature
 from ksql_spark.functions.spec import (
     BY_ARGUMENTS,
@@ -66,7 +66,7 @@ def _single(function: str, several: str) -> Lowering:
         if count is None:
             return f"{function}({args[0]}, {ignores_nulls})"
         # of two groups that are merged the oldest stay, also of LATEST_BY_OFFSET (reference §4.8)
-        return kept(several, f"struct({args[0]})", count, ignores_nulls, "true")
+        return collecting(several, f"struct({args[0]})", count, ignores_nulls, "true")
 
     return lower
 
@@ -79,7 +79,7 @@ def _merged(function: str, several: str) -> Lowering:
         if count is not None:
             return single(args, types)
         oldest = "true" if several == "earliest" else "false"
-        return f"{kept(several, f'struct({args[0]})', '1', ignores_nulls, oldest)}[0]"
+        return f"{collecting(several, f'struct({args[0]})', '1', ignores_nulls, oldest)}[0]"
 
     return lower
 

@@ -33,7 +33,7 @@ _HISTOGRAM_KEYS = 1000
 _NO_LIMIT = str(2**31 - 1)
 
 
-def kept(function: str, row: str, *constants: str, sign: str | None = None) -> str:
+def collecting(function: str, row: str, *constants: str, sign: str | None = None) -> str:
     """Spark SQL text: one of our aggregates that keep values (CollectingAggregates.java).
 
     Args:
@@ -47,7 +47,7 @@ def kept(function: str, row: str, *constants: str, sign: str | None = None) -> s
 
 
 def value_row(text: str, type_: SqlType) -> str:
-    """Text of the STRUCT of a value, for ``kept``; equal values give equal rows."""
+    """Text of the STRUCT of a value, for ``collecting``; equal values give equal rows."""
     if isinstance(type_, Map) and not contains_map(type_.value):
         # entries have an order in Spark, but it is irrelevant
         text = f"map_from_entries(sort_array(map_entries({text})))"
@@ -60,18 +60,18 @@ def _collect_list(args: Sequence[str], types: Types) -> str:
         # Spark's own stores a long list faster, but drops NULLs
         v = variable(args[0])
         return f"transform(collect_list(struct({args[0]} as v)), {v} -> {v}.v)"
-    return kept("collect_list", value_row(args[0], types[0]), args[1])
+    return collecting("collect_list", value_row(args[0], types[0]), args[1])
 
 
 def _collect_list_table(args: Sequence[str], types: Types) -> str:
     """(value[, limit], sign)"""
     limit = args[1] if len(args) == 3 else _NO_LIMIT
-    return kept("collect_list", value_row(args[0], types[0]), limit, sign=args[-1])
+    return collecting("collect_list", value_row(args[0], types[0]), limit, sign=args[-1])
 
 
 def different_values(text: str, type_: SqlType, sign: str) -> str:
-    """Spark SQL text: the distinct values of a table's rows, including NULL; ``sign`` as for ``kept``."""
-    return f"array_distinct({kept('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
+    """Spark SQL text: the distinct values of a table's rows, including NULL; ``sign``: see ``collecting``."""
+    return f"array_distinct({collecting('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
 
 
 def over_distinct(total: Callable[[str, SqlType], str]) -> Lowering:
@@ -101,7 +101,7 @@ def _collect_list_table_distinct(args: Sequence[str], types: Types) -> str:
 
 def _collect_set(args: Sequence[str], types: Types) -> str:
     """(value[, limit])"""
-    return kept("collect_set", value_row(args[0], types[0]), args[1] if len(args) == 2 else _NO_LIMIT)
+    return collecting("collect_set", value_row(args[0], types[0]), args[1] if len(args) == 2 else _NO_LIMIT)
 
 
 def _joined(values: str, separator: str) -> str:
@@ -116,25 +116,25 @@ def _once_each(values: str, _: SqlType) -> str:
 
 def _histogram(args: Sequence[str], _: Types) -> str:
     sign = args[1] if len(args) == 2 else None
-    return kept("histogram", f"struct({args[0]})", str(_HISTOGRAM_KEYS), sign=sign)
+    return collecting("histogram", f"struct({args[0]})", str(_HISTOGRAM_KEYS), sign=sign)
 
 
 def _attr(args: Sequence[str], types: Types) -> str:
     if contains_map(types[0]):  # which have no order
-        return kept("attr", value_row(args[0], types[0]))
+        return collecting("attr", value_row(args[0], types[0]))
     least, greatest = (f"{f}(struct({args[0]} as v))" for f in ("min", "max"))
     return f"if({least} = {greatest}, {least}.v, NULL)"
 
 
 def _attr_table(args: Sequence[str], types: Types) -> str:
-    return kept("attr", value_row(args[0], types[0]), sign=args[1])
+    return collecting("attr", value_row(args[0], types[0]), sign=args[1])
 
 
 def _top(args: Sequence[str], types: Types) -> str:
     if len(args) == 2:
-        return kept("topk", f"struct({args[0]})", args[1])
+        return collecting("topk", f"struct({args[0]})", args[1])
     columns = "".join(f", {string(f'col{i}')}, {a}" for i, a in enumerate(args[1:-1]))
-    return kept("topk", f"named_struct('sort_col', {args[0]}{columns})", args[-1])
+    return collecting("topk", f"named_struct('sort_col', {args[0]}{columns})", args[-1])
 
 
 def _row(types: Types) -> Struct:
@@ -262,7 +262,7 @@ SPECS: tuple[Spec, ...] = (
                 "TIMESTAMP",
             )
         ),
-        lambda args, _: kept("topk_distinct", f"struct({args[0]})", args[1]),
+        lambda args, _: collecting("topk_distinct", f"struct({args[0]})", args[1]),
         Example(([1, 3, None, 3, 2], 2), [3, 2]),
         typing=_top_distinct_types,
         merge=True,

@@ -23,14 +23,14 @@ def _zero(text: str, type_: SqlType) -> str:
 
     A DECIMAL that is too large for its type fails, and with it the query (reference §3.2).
     """
-    wanted = spark_type(type_)
-    total = f"cast(coalesce({text}, 0) as {wanted})"
+    sql_type = spark_type(type_)
+    total = f"cast(coalesce({text}, 0) as {sql_type})"
     if not isinstance(type_, Decimal):
         return total
     message = string(
         f"Numeric field overflow: a SUM does not fit into {type_}. CAST its argument to a larger type."
     )
-    return f"coalesce({total}, cast(raise_error({message}) as {wanted}))"
+    return f"coalesce({total}, cast(raise_error({message}) as {sql_type}))"
 
 
 def _signed(text: str, type_: SqlType, sign: str) -> str:
@@ -75,16 +75,17 @@ def _average_table(args: Sequence[str], types: Types) -> str:
 
 def _elements(text: str, element: SqlType) -> str:
     """The sum of an ARRAY's elements."""
-    wanted = spark_type(element)
+    sql_type = spark_type(element)
     s, x = variable(text, "s"), variable(text, "x")
-    return f"aggregate({text}, cast(0 as {wanted}), ({s}, {x}) -> {s} + coalesce({x}, cast(0 as {wanted})))"
+    zero = f"cast(0 as {sql_type})"
+    return f"aggregate({text}, {zero}, ({s}, {x}) -> {s} + coalesce({x}, {zero}))"
 
 
 def _added(values: str, type_: SqlType) -> str:
     """The sum of an ARRAY without NULLs."""
-    wanted = spark_type(type_)
+    sql_type = spark_type(type_)
     s, x = variable(values, "s"), variable(values, "x")
-    return f"aggregate({values}, cast(0 as {wanted}), ({s}, {x}) -> cast({s} + {x} as {wanted}))"
+    return f"aggregate({values}, cast(0 as {sql_type}), ({s}, {x}) -> cast({s} + {x} as {sql_type}))"
 
 
 def _size(values: str, _: SqlType) -> str:
@@ -130,10 +131,10 @@ def _any_is(value: str, result: str) -> Lowering:
     """Over a table: ``result`` where a row has ``value``, else the other one; NULL if there are no values."""
 
     def lower(args: Sequence[str], _: Types) -> str:
-        found, known = (
+        matches, non_nulls = (
             f"sum(if({c}, {args[-1]}, 0))" for c in (f"{args[0]} <=> {value}", f"{args[0]} is not null")
         )
-        return f"if({known} > 0, ({found} > 0) = {result}, NULL)"
+        return f"if({non_nulls} > 0, ({matches} > 0) = {result}, NULL)"
 
     return lower
 

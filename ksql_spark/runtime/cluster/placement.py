@@ -100,7 +100,7 @@ class Runner(Protocol):
     def take(self, owns: Callable[[str], bool]) -> None:
         """Start the queries that this server has received."""
 
-    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+    def stop_unowned(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         """Stop the queries that this server does not own (any more)."""
 
     def not_running(self, owns: Callable[[str], bool]) -> Mapping[str, str]:
@@ -285,15 +285,15 @@ class Placement:
             KsqlError: as KafkaAdmin.
         """
         others = (note for note in self.notes().values() if note.server != self.server)
-        return {query: of for note in others for query, of in note.told.get("figures", {}).items()}
+        return {query: of for note in others for query, of in note.content.get("figures", {}).items()}
 
-    def state_of(self, query_id: str, known: Mapping[int, Note]) -> tuple[str, str | None]:
+    def state_of(self, query_id: str, notes: Mapping[int, Note]) -> tuple[str, str | None]:
         """State and host of another server's query, according to notes()."""
         slot = self._slot(query_id)
-        note = known.get(slot) if slot is not None else None
+        note = notes.get(slot) if slot is not None else None
         if note is None:
             return "REGISTERED", None
-        states = note.told.get("states") or {}
+        states = note.content.get("states") or {}
         return str(states.get(query_id, states.get(_ALL, "RUNNING"))), note.host
 
     # ---- Holder ------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ class Placement:
         if self._runner is None:  # nothing has been started
             return
         try:
-            self._runner.give(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
+            self._runner.stop_unowned(lambda query_id: self._slot(query_id) not in slots, at_once=at_once)
         except Exception:  # their writes are refused anyway
             log.exception("could not stop all queries that this server lost")
 
@@ -373,7 +373,7 @@ class Placement:
         if not self._where.knows(slot):  # this server has just received it
             notes, log_end = self._membership.read_notes()
             for one in self._membership.slots:
-                self._where.read(one, parse_register(notes[one].told) if one in notes else {}, log_end)
+                self._where.read(one, parse_register(notes[one].content) if one in notes else {}, log_end)
             self.take_soon()
         note: dict[str, Any] = {}
         if register := self._where.register(slot):
@@ -394,8 +394,8 @@ class Placement:
 
     def noted(self, notes: Mapping[int, Mapping[str, Any]]) -> None:
         """Record that the queries named in these notes are now in another slot (Holder.noted)."""
-        for slot, told in notes.items():
-            self._where.written(slot, told.get("gone", {}))
+        for slot, content in notes.items():
+            self._where.written(slot, content.get("gone", {}))
 
     # ---- queries that move -------------------------------------------------------------------------
 
@@ -404,18 +404,18 @@ class Placement:
         measured_at = 0.0
         while not self._closing.wait(LOOK_EVERY_S):
             try:
-                known, log_end = self._membership.known
-                self._see(known, log_end)
+                notes, log_end = self._membership.latest_notes
+                self._see(notes, log_end)
                 if time.monotonic() >= measured_at + MEASURE_EVERY_S:
                     measured_at = time.monotonic()
                     self._measure()
-                    self._balance(known)
+                    self._balance(notes)
             except Exception:  # the next check may succeed
                 log.exception("could not balance queries")
 
-    def _see(self, known: Mapping[int, Note], log_end: int) -> None:
+    def _see(self, notes: Mapping[int, Note], log_end: int) -> None:
         self._where.keep(self._membership.slots)
-        self._where.look(known, log_end)
+        self._where.look(notes, log_end)
         received = self._where.received  # a query may have gone and come back, and wait
         has = frozenset(query for query in self.slots.places() if self.owns(query)), received
         if has != self._had:
@@ -433,7 +433,7 @@ class Placement:
             return self.slots.place(query) == self._moving or self._slot(query) in self._membership.slots
 
         if self._runner is not None:
-            self._runner.give(stays, at_once=True)
+            self._runner.stop_unowned(stays, at_once=True)
 
     def _measure(self) -> None:
         if self._runner is not None:
@@ -444,14 +444,14 @@ class Placement:
                     mine[place] = mine.get(place, 0) + count
             self._costs.update(time.monotonic(), mine)
 
-    def _balance(self, known: Mapping[int, Note]) -> None:
+    def _balance(self, notes: Mapping[int, Note]) -> None:
         now = time.monotonic()
         if not self._balance_every_s or now < self._same_since + self._balance_every_s:
             return
         if self.is_drained:
             return
-        costs = {note.server: note.told["cost"] for note in known.values() if "cost" in note.told}
-        if any(note.server not in costs for note in known.values()):
+        costs = {note.server: note.content["cost"] for note in notes.values() if "cost" in note.content}
+        if any(note.server not in costs for note in notes.values()):
             return  # one has just arrived, or runs a release that moves nothing
         costs[self.server] = self._costs.total
         measured_s = min(MEASURED_S, self._balance_every_s)
@@ -460,10 +460,10 @@ class Placement:
             for place, cost in self._costs.of.items()
             if self._costs.known_for_s(place, now) >= measured_s and self._may_leave(place)
         }
-        found = next_move(self.server, costs, movable)
-        if found is not None:
-            place, server = found
-            slots = [slot for slot, note in known.items() if note.server == server]
+        move = next_move(self.server, costs, movable)
+        if move is not None:
+            place, server = move
+            slots = [slot for slot, note in notes.items() if note.server == server]
             self._move(place, server, min(slots))
 
     def _may_leave(self, place: str) -> bool:
@@ -479,7 +479,7 @@ class Placement:
         log.info("moving query %s to the less busy server %s", place, server)
         self._moving = place
         try:
-            self._runner.give(lambda query: self.slots.place(query) != place, at_once=False)
+            self._runner.stop_unowned(lambda query: self.slots.place(query) != place, at_once=False)
             self._where.move(place, first, slot)
         finally:
             self._moving = None

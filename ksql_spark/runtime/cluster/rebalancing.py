@@ -48,14 +48,14 @@ Register = Mapping[str, Gone]
 """Of a slot: the queries that have left it."""
 
 
-def parse_register(told: Mapping[str, Any]) -> dict[str, Gone]:
+def parse_register(content: Mapping[str, Any]) -> dict[str, Gone]:
     """Parse a slot's note: return the queries that have left it, by id."""
-    found = {}
-    gone = told.get("gone")
+    moves = {}
+    gone = content.get("gone")
     for query, one in gone.items() if isinstance(gone, dict) else ():
         if isinstance(one, list) and len(one) == 2 and all(type(n) is int for n in one):
-            found[query] = Gone(*one)
-    return found
+            moves[query] = Gone(*one)
+    return moves
 
 
 class Whereabouts:
@@ -107,7 +107,7 @@ class Whereabouts:
 
     def look(self, notes: Mapping[int, Note], log_end: int) -> None:
         """The current notes of the owners of slots, and how many commands the log had after that."""
-        others = {slot: parse_register(note.told) for slot, note in notes.items()}
+        others = {slot: parse_register(note.content) for slot, note in notes.items()}
         before = self._others
         moved = [
             query

@@ -50,7 +50,7 @@ class HeapMonitor:
         self._runs = runs
         self._collect = collect
         self._clock = clock
-        self._known = runs()
+        self._last_runs = runs()
         self._changed_at = self._waits_since = clock()
         self._collected = 0
         self._growth = _Growth(heap)
@@ -58,10 +58,10 @@ class HeapMonitor:
     def look(self) -> None:
         """Check the runs and the heap once."""
         runs, now = self._runs(), self._clock()
-        if runs != self._known:
+        if runs != self._last_runs:
             if self._collected:  # the wait starts with the first change since then
                 self._waits_since = now
-            self._known, self._changed_at, self._collected = runs, now, 0
+            self._last_runs, self._changed_at, self._collected = runs, now, 0
         is_late = not self._collected and now - self._waits_since >= LONGEST_S
         is_due = self._collected < len(QUIET_S) and now - self._changed_at >= QUIET_S[self._collected]
         if is_due or is_late:
@@ -76,28 +76,28 @@ class _Growth:
 
     def __init__(self, heap: Callable[[], HeapUse | None]) -> None:
         self._heap = heap
-        self._collections = self._quiet = self._left = 0
+        self._collections = self._quiet = self._committed_after = 0
 
     def is_over(self) -> bool:
         use = self._heap()
         if use is None:
             return False
         if use.collections < self._collections:  # another JVM
-            self._quiet = self._left = 0
+            self._quiet = self._committed_after = 0
         is_quiet = use.collections - self._collections <= MAX_COLLECTIONS
         self._quiet = self._quiet + 1 if is_quiet else 0
         self._collections = use.collections
         return (
             self._quiet >= QUIET_LOOKS
-            and use.taken > use.needed * (1 + SPARE_SHARE) + SPARE_BYTES
-            and use.taken > self._left * GROWTH
+            and use.committed > use.needed * (1 + SPARE_SHARE) + SPARE_BYTES
+            and use.committed > self._committed_after * GROWTH
         )
 
     def collected(self) -> None:
         """The heap was collected."""
         use = self._heap()
         if use is not None:
-            self._collections, self._quiet, self._left = use.collections, 0, use.taken
+            self._collections, self._quiet, self._committed_after = use.collections, 0, use.committed
 
 
 __all__ = ["LOOK_EVERY_S", "HeapMonitor"]

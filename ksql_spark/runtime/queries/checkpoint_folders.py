@@ -98,14 +98,14 @@ class QueryCheckpoints:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        found: dict[str, dict[int, int]] = {}
+        committed: dict[str, dict[int, int]] = {}
         for number, stage in enumerate(query.plan.stages):
             reached = self.position(query, number)
             for topic in (name for each in stage.topics for name in topic_patterns.names(each, reached)):
                 for partition, offset in reached.get(topic, {}).items():
-                    known = found.setdefault(topic, {})
-                    known[int(partition)] = min(known.get(int(partition), offset), offset)
-        return found
+                    ends = committed.setdefault(topic, {})
+                    ends[int(partition)] = min(ends.get(int(partition), offset), offset)
+        return committed
 
     def committed_or_none(self, query: ManagedQuery) -> Mapping[str, Mapping[int, int]] | None:
         """Return committed_offsets(), or None if the checkpoints cannot be read."""

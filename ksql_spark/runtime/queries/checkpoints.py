@@ -117,8 +117,8 @@ class Checkpoint:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        found: str | None = self._noted().get("transactional_id")
-        return found
+        id_: str | None = self._noted().get("transactional_id")
+        return id_
 
     def set_transactional_id(self, transactional_id: str | None) -> None:
         """Record the producer whose transactions commit its batches from now on.

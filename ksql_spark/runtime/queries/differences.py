@@ -87,9 +87,9 @@ def changes(old: Mapping[Place, Record], new: Mapping[Place, Record]) -> Iterato
             yield record._replace(value=None, headers=())
 
 
-def count(found: Iterable[Record]) -> Differences:
+def count(records: Iterable[Record]) -> Differences:
     """Count the new values and the tombstones among the records that ``changes`` returns."""
-    tombstones = [record.value is None for record in found]
+    tombstones = [record.value is None for record in records]
     return Differences(len(tombstones) - sum(tombstones), sum(tombstones))
 
 

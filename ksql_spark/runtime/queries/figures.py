@@ -48,8 +48,8 @@ class QueryFigures:
 
     def note_unreadable(self, query_id: str) -> None:
         """A push query without Spark could not read a record. Only one thread per query calls this."""
-        known = self._unreadable.get(query_id, (0, 0))
-        self._unreadable[query_id] = known[0] + 1, int(time.time() * 1000)
+        last = self._unreadable.get(query_id, (0, 0))
+        self._unreadable[query_id] = last[0] + 1, int(time.time() * 1000)
         self.unreadable_by_push += 1
 
     def query_failed(self, query_id: str, message: str) -> None:

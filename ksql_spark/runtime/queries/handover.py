@@ -38,7 +38,7 @@ class Handover:
             with ThreadPoolExecutor(max_workers=4, thread_name_prefix="query-take") as pool:
                 list(pool.map(start, [query for query in self._manager.all() if not query.is_transient]))
 
-    def give(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
+    def stop_unowned(self, owns: Callable[[str], bool], *, at_once: bool) -> None:
         """Stop the queries that this server does not own.
 
         Args:

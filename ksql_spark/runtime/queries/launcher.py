@@ -89,8 +89,8 @@ class Launcher:
 
     def _numbers(self, run: StageRun, tasks: Tasks) -> tuple[int, ...]:
         """Return the result of task_numbers, computed once."""
-        wanted = (tasks.partitions, tasks.count)
+        size = (tasks.partitions, tasks.count)
         with self._lock:
-            if wanted not in self._task_numbers:
-                self._task_numbers[wanted] = task_numbers(run.session, *wanted)
-            return self._task_numbers[wanted]
+            if size not in self._task_numbers:
+                self._task_numbers[size] = task_numbers(run.session, *size)
+            return self._task_numbers[size]

@@ -48,7 +48,7 @@ class QueryManager(QueryRegistry):
         #: nothing starts during the replay of the command log
         self._replaying = True
         self._closing = threading.Event()
-        self._runs = QueryRuns(environment, queries=self.managed, failed=self._did_not_go_on)
+        self._runs = QueryRuns(environment, queries=self.managed, failed=self._fail_resumption)
         self.takeovers = self._runs.takeovers
         self.spark_loss = SparkLoss(self, self._runs, self.halt, self.start_or_fail)
         self.removals = PendingRemovals()
@@ -106,7 +106,7 @@ class QueryManager(QueryRegistry):
         state, host = self._placement.state_of(query.id, self._placement.notes())
         return State.PAUSED if query.state is State.PAUSED else state, host
 
-    def _did_not_go_on(self, query: ManagedQuery, cause: Exception) -> None:
+    def _fail_resumption(self, query: ManagedQuery, cause: Exception) -> None:
         """End the running parts of a query that QueryRuns could not continue, and handle its failure."""
         if not jvm.is_gone(cause):  # otherwise the supervisor will notice it
             self._runs.drain_and_end(query)

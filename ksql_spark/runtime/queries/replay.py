@@ -81,21 +81,21 @@ class Replay:
         """
         writer = TransactionalWriter(self._admin.servers, self._writer_id, self._admin.settings)
         try:
-            wanted = {(f.partition, f.offset): f.attempt + 1 for f in find()}
+            attempts = {(f.partition, f.offset): f.attempt + 1 for f in find()}
             done = Replayed()
-            missing = set(wanted)
-            for records in self._pieces(wanted):
+            missing = set(attempts)
+            for records in self._pieces(attempts):
                 missing.difference_update((r.partition, r.offset) for r in records)
-                self._replay(records, wanted, writer, done)
+                self._replay(records, attempts, writer, done)
             done.gone = sorted(missing)
             return done
         finally:
             writer.close()
 
-    def _pieces(self, wanted: Iterable[tuple[int, int]]) -> Iterator[list[Record]]:
+    def _pieces(self, places: Iterable[tuple[int, int]]) -> Iterator[list[Record]]:
         (topic,) = self._stage.topics
         offsets: dict[int, list[int]] = {}
-        for partition, offset in wanted:
+        for partition, offset in places:
             offsets.setdefault(partition, []).append(offset)
         piece, size = list[Record](), 0
         try:

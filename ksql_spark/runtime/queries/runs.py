@@ -244,8 +244,8 @@ class QueryRuns:
 
         pool = ThreadPoolExecutor(max_workers=STOP_THREADS, thread_name_prefix="query-stop")
         ends = [pool.submit(end, query) for query in queries]
-        left_s = None if within_s is None else max(0.0, began + within_s - time.monotonic())
-        done, late = wait(ends, left_s)
+        remaining_s = None if within_s is None else max(0.0, began + within_s - time.monotonic())
+        done, late = wait(ends, remaining_s)
         pool.shutdown(wait=False, cancel_futures=True)
         for ended in done:
             ended.result()

@@ -55,11 +55,11 @@ def _delete_at_once(admin: KafkaAdmin, topic: str) -> None:
             producer.send_async(
                 topic, row.key, None, row.timestamp_ms, partition=row.partition, on_delivery=failures.append
             )
-        left = producer.flush()
+        unsent = producer.flush()
     finally:
         producer.close()
     for failure in filter(None, failures):
         raise failure
-    if left:
-        reason = f"{left} tombstones were not written to topic '{topic}' in time"
+    if unsent:
+        reason = f"{unsent} tombstones were not written to topic '{topic}' in time"
         raise KsqlError("BROKER_UNREACHABLE", servers=admin.servers, reason=reason)

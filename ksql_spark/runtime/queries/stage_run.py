@@ -213,10 +213,10 @@ class StageRun:
         starts = {topic: dict(offsets) for topic, offsets in begins.items() if offsets}
         if self._checkpoint.committed() is None:  # otherwise Spark ignores them
             patterns = [topic for topic in self._stage.topics if pattern_of(topic) is not None]
-            found = self._admin.expanded(patterns)
-            gone = {name for topic in patterns for name in matching(topic, starts)} - set(found)
+            topics = self._admin.expanded(patterns)
+            gone = {name for topic in patterns for name in matching(topic, starts)} - set(topics)
             starts = {name: offsets for name, offsets in starts.items() if name not in gone}
-            for name in found:
+            for name in topics:
                 starts.setdefault(name, {})
             for topic, offsets in starts.items():
                 there = self._admin.topic(topic)

@@ -46,8 +46,8 @@ def _size(progress: Any) -> StateSize | None:
     if not operators:
         return None
     entries = sum(int(operator["numRowsTotal"]) for operator in operators)
-    kept = sum(
+    size_bytes = sum(
         int(operator["memoryUsedBytes"]) + int(operator["customMetrics"].get("rocksdbSstFileSize", 0))
         for operator in operators
     )
-    return StateSize(entries, kept, str(progress["timestamp"]))
+    return StateSize(entries, size_bytes, str(progress["timestamp"]))

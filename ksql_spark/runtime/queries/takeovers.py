@@ -127,8 +127,8 @@ class Takeovers:
         """
         evolution = query.evolution
         if not isinstance(evolution, FromNow) or self.is_done(query):
-            found = self._checkpoints.committed_offsets(query)
-            return {topic: {str(p): at for p, at in offsets.items()} for topic, offsets in found.items()}
+            committed = self._checkpoints.committed_offsets(query)
+            return {topic: {str(p): at for p, at in offsets.items()} for topic, offsets in committed.items()}
         noted = self._anew(query)
         if noted is not None:
             return self._ended(query, noted)
@@ -208,9 +208,9 @@ class Takeovers:
                 records = list(differences.changes(*(each.read(self._admin) for each in both)))
                 differences.write(writer, target, records)
             self._environment.topics(query).forget(evolution.topic)
-            found = differences.count(records)
-            self._write(query, _SWAPPED, {**found._asdict(), "topic": evolution.topic})
-            log.info("query %s writes topic %s from now on: %s", query.id, target, found)
+            counts = differences.count(records)
+            self._write(query, _SWAPPED, {**counts._asdict(), "topic": evolution.topic})
+            log.info("query %s writes topic %s from now on: %s", query.id, target, counts)
         query.rows = None
         if is_there and isinstance(evolution, Swap):
             self._admin.delete_topics([evolution.topic])

@@ -81,7 +81,7 @@ class QueryTopics:
         self._plan = plan
         self._partitions = partitions
         #: the record of the last check
-        self._known: NotedTopics | None = None
+        self._note: NotedTopics | None = None
         self.sources = tuple(dict.fromkeys(source.topic for source in plan.sources))
         self.patterns = [topic for topic in self.sources if topic_patterns.pattern_of(topic) is not None]
         self.internal = tuple(stage.sink.topic for stage in plan.inner)
@@ -89,10 +89,10 @@ class QueryTopics:
     @property
     def names(self) -> tuple[str, ...]:
         """All its topics: those that its patterns have found, too."""
-        found = self.found(self._known.ids if self._known is not None else ())
-        return tuple(dict.fromkeys((*self.sources, *found, *self.internal, self._plan.sink.topic)))
+        matching = self.matching(self._note.ids if self._note is not None else ())
+        return tuple(dict.fromkeys((*self.sources, *matching, *self.internal, self._plan.sink.topic)))
 
-    def found(self, there: Iterable[str]) -> list[str]:
+    def matching(self, there: Iterable[str]) -> list[str]:
         """Return the topics among ``there`` that match the patterns of the query's sources."""
         return [name for topic in self.patterns for name in topic_patterns.names(topic, there)]
 
@@ -100,7 +100,7 @@ class QueryTopics:
         """The sources that do not exist; ``there``: the existing topics."""
         return [name for name in self.sources if name not in there and name not in self.patterns]
 
-    def note_found(self, there: Mapping[str, TopicIdentity]) -> list[str]:
+    def note_new_matches(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """Record the topics that patterns have found since the last record, and return them; ``there`` as
         above.
 
@@ -109,8 +109,8 @@ class QueryTopics:
         """
         if not self.patterns:
             return []
-        noted = self._known or self._read()
-        new = [name for name in self.found(there) if name not in noted.ids]
+        noted = self._note or self._read()
+        new = [name for name in self.matching(there) if name not in noted.ids]
         if new:
             self.note(replace(noted, ids={**noted.ids, **{name: there[name].id for name in new}}))
         return new
@@ -118,10 +118,10 @@ class QueryTopics:
     def changed(self, there: Mapping[str, TopicIdentity]) -> list[str]:
         """The topics that have been deleted or recreated since the query was started; ``there`` as above."""
         try:
-            known = (self._known or self._read()).ids
+            ids = (self._note or self._read()).ids
         except (OSError, KsqlError):  # the store or Spark is unavailable; the next check follows
             return []
-        return [name for name in self.names if name in known and _id(there, name) != known[name]]
+        return [name for name in self.names if name in ids and _id(there, name) != ids[name]]
 
     @property
     def scattered(self) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class QueryTopics:
         Raises:
             OSError, KsqlError: the record cannot be read.
         """
-        return (self._known or self._read()).scattered
+        return (self._note or self._read()).scattered
 
     def noted_for_rebuild(self, there: Mapping[str, TopicIdentity]) -> NotedTopics:
         """Return the facts that stay recorded after the state is removed: the sink, and the sources whose
@@ -148,9 +148,9 @@ class QueryTopics:
         ids = {name: id_ for name, id_ in noted.ids.items() if name == sink}
         return NotedTopics(ids, noted.sink, self._scattered(noted, there))
 
-    def _scattered(self, known: NotedTopics, there: Mapping[str, TopicIdentity]) -> tuple[str, ...]:
+    def _scattered(self, noted: NotedTopics, there: Mapping[str, TopicIdentity]) -> tuple[str, ...]:
         moved = [name for name in self.sources if name in there and self._has_other_count(there, name)]
-        return tuple(sorted({*known.scattered, *moved}))
+        return tuple(sorted({*noted.scattered, *moved}))
 
     def forget(self, sink: str) -> None:
         """Forget a topic that the query no longer writes; the next check notes the one that it writes now.
@@ -158,18 +158,18 @@ class QueryTopics:
         Raises:
             OSError, KsqlError: the note cannot be read or written.
         """
-        known = self._read()
-        ids = {name: id_ for name, id_ in known.ids.items() if name != sink}
-        self.note(replace(known, ids=ids, sink={}))
+        noted = self._read()
+        ids = {name: id_ for name, id_ in noted.ids.items() if name != sink}
+        self.note(replace(noted, ids=ids, sink={}))
 
-    def note(self, known: NotedTopics) -> None:
+    def note(self, noted: NotedTopics) -> None:
         """Write the note.
 
         Raises:
             OSError, KsqlError: it cannot be written.
         """
-        self._folder.write(_NOTE, json.dumps(asdict(known)))
-        self._known = known
+        self._folder.write(_NOTE, json.dumps(asdict(noted)))
+        self._note = noted
 
     def check_partitions(self, there: Mapping[str, TopicIdentity]) -> None:
         """Make sure that keys are where the query looks for their state.
@@ -259,12 +259,12 @@ class QueryTopics:
             self.note(NotedTopics(ids, noted.sink or self._described(sink), scattered))
         return losses
 
-    def _shortened(self, known: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
-        """The sub-topologies that are beyond the end of a topic that is not ``known``, and that end."""
+    def _shortened(self, lost: Collection[str]) -> Iterator[tuple[int, str, dict[str, int]]]:
+        """The sub-topologies that are beyond the end of a topic that is not ``lost``, and that end."""
         for number, stage in enumerate(self._plan.stages):
             position = Checkpoint(self._folder, number).position(self._starts)
             read = {name for topic in stage.topics for name in topic_patterns.names(topic, position)}
-            for topic in (name for name in read - set(known) if position[name]):
+            for topic in (name for name in read - set(lost) if position[name]):
                 ends = _of_one(self._admin.end_offsets(topic))
                 reached = {p: min(offset, ends.get(p, offset)) for p, offset in position[topic].items()}
                 if reached != position[topic]:
@@ -291,10 +291,10 @@ class QueryTopics:
         try:
             noted: Any = json.loads(self._folder.read(_NOTE))
             scattered = tuple(noted.get("scattered", ()))
-            self._known = NotedTopics(dict(noted["ids"]), dict(noted["sink"]), scattered)
+            self._note = NotedTopics(dict(noted["ids"]), dict(noted["sink"]), scattered)
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return NotedTopics()
-        return self._known
+        return self._note
 
 
 def _id(there: Mapping[str, TopicIdentity], name: str) -> str | None:

@@ -91,8 +91,8 @@ def compare(
     columns: Counter[str] = Counter()
     samples: list[Sample] = []
     read_old, read_new = readers
-    found = list(changes(old, new))
-    for record in found:
+    changed = list(changes(old, new))
+    for record in changed:
         place = (record.partition, record.key)
         before = old.get(place)
         is_sampled = len(samples) < SAMPLES
@@ -107,8 +107,8 @@ def compare(
             was_there = None if before is None else read_old.values(before)
             is_there = None if before is not None else read_new.values(record)
             samples.append(Sample(read_new.key(place), was_there, is_there))
-    added = sum((record.partition, record.key) not in old for record in found)
-    return Comparison((len(old), len(new)), count(found), added, dict(columns), tuple(samples))
+    added = sum((record.partition, record.key) not in old for record in changed)
+    return Comparison((len(old), len(new)), count(changed), added, dict(columns), tuple(samples))
 
 
 def _is_same(before: Any, after: Any, tolerance: float) -> bool:

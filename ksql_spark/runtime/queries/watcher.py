@@ -192,10 +192,10 @@ class QueryWatcher:
                 topics = self._environment.topics(query)
                 changed = topics.changed(there)
                 self._doubted |= {(query.id, name) for name in changed}
-                known = [name for name in changed if (query.id, name) in doubted]
+                confirmed = [name for name in changed if (query.id, name) in doubted]
                 if query.control.acquire(blocking=False):  # otherwise it is starting or ending
                     try:
-                        self._note_topics(query, topics, known, there)
+                        self._note_topics(query, topics, confirmed, there)
                     finally:
                         query.control.release()
             except Exception as error:  # as in _look
@@ -214,7 +214,7 @@ class QueryWatcher:
         if query.state is State.RUNNING and not changed:
             try:
                 topics.check_partitions(there)
-                if new := topics.note_found(there):
+                if new := topics.note_new_matches(there):
                     log.info("query %s reads %s, too", query.id, ", ".join(new), extra={"query": query.id})
                     for run in query.spark:
                         run.end_batch()

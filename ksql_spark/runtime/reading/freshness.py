@@ -114,7 +114,7 @@ class _Wait(NamedTuple):
     on_reached: OnReached | None
 
 
-class _Asked(NamedTuple):
+class _Answer(NamedTuple):
     """The broker's response for a topic, and when it was requested (monotonic)."""
 
     at: float
@@ -137,7 +137,7 @@ class Freshness:
         self._ends = ends
         self._written = written
         #: topic -> the latest responses, newest first
-        self._asked: dict[str, tuple[_Asked, ...]] = {}
+        self._answers: dict[str, tuple[_Answer, ...]] = {}
         #: topics to ask for ahead of time, although nobody waits
         self._ahead: set[str] = set()
         self._waits: deque[_Wait] = deque()
@@ -179,18 +179,18 @@ class Freshness:
         """The oldest known ends of ``topic`` that are recent enough; None if the broker was not asked since
         then.
         """
-        now, asked = time.monotonic(), self._asked.get(topic)
-        if staleness_s <= 0 or asked is None or now - asked[0].at > staleness_s:
+        now, answers = time.monotonic(), self._answers.get(topic)
+        if staleness_s <= 0 or answers is None or now - answers[0].at > staleness_s:
             return None
-        if now - asked[0].at > staleness_s / 2 and topic not in self._ahead:
+        if now - answers[0].at > staleness_s / 2 and topic not in self._ahead:
             self._ahead.add(topic)
             self._put(_Wait(_Topic(topic), now, None))
-        known = asked[0]
-        for older in asked[1:]:
+        oldest = answers[0]
+        for older in answers[1:]:
             if now - older.at > staleness_s:
                 break
-            known = older
-        return known.ends
+            oldest = older
+        return oldest.ends
 
     def _put(self, wait: _Wait) -> None:
         self._waits.append(wait)
@@ -232,8 +232,8 @@ class Freshness:
         now = time.monotonic()
         try:
             ends = by_topic(self._ends(topics), topics)
-            for topic, found in ends.items():
-                self._asked[topic] = (_Asked(now, found), *self._asked.get(topic, ())[:_REMEMBERED])
+            for topic, topic_ends in ends.items():
+                self._answers[topic] = (_Answer(now, topic_ends), *self._answers.get(topic, ())[:_REMEMBERED])
         except KsqlError as error:
             if len(topics) > 1:  # perhaps one topic is the cause
                 for topic in topics:
@@ -253,7 +253,7 @@ class Freshness:
 def _notify_of_failure(waits: Sequence[_Wait], error: KsqlError) -> None:
     for wait in waits:
         if wait.on_reached is not None:
-            wait.on_reached(error.again())
+            wait.on_reached(error.without_context())
 
 
 def by_topic(ends: Mapping[tuple[str, int], int], topics: Iterable[str]) -> dict[str, dict[int, int]]:

@@ -85,8 +85,8 @@ def _bounds(comparison: str, value: bytes) -> tuple[bytes, bytes | None]:
 
 def _after(prefix: bytes) -> bytes | None:
     """The smallest bytes greater than all that start with ``prefix``."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes([stem[-1] + 1]) if stem else None
 
 
 def _of_numbers(predicate: Expression, name: str, serde: Serde, type_: SqlType) -> list[KeyRange] | None:

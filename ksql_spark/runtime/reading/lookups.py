@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ksql_spark.analyzer.reads.plan_cache import Found, Known, Values
+from ksql_spark.analyzer.reads.plan_cache import CachedPlan, CacheHit, Values
 from ksql_spark.consistency import encode
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, Expression, Literal
@@ -31,12 +31,12 @@ class LookUpPlan:
     """A compiled plan that runs all lookups of one form.
 
     Args:
-        known: the plan.
+        cached: the plan.
         reader: of the table's rows.
     """
 
-    def __init__(self, known: Known, reader: Reader) -> None:
-        pattern, places = known.pattern, known.places
+    def __init__(self, cached: CachedPlan, reader: Reader) -> None:
+        pattern, places = cached.pattern, cached.places
         self.source = pattern.source
         self.columns = [
             ResultColumn.of(i.name, i.expression.type, i.name in pattern.key_names) for i in pattern.items
@@ -63,35 +63,35 @@ class LookUpPlan:
             return [] if value is None else self._forms([value])
         keys: dict[bytes, None] = {}
         for parts in self._keys:
-            given = [part((), values) for part in parts]
-            if None not in given:
-                keys |= dict.fromkeys(self._forms(given))
+            key = [part((), values) for part in parts]
+            if None not in key:
+                keys |= dict.fromkeys(self._forms(key))
         return list(keys)
 
     def rows(self, view: View, values: Values) -> list[list[Any]]:
         """The JSON-ready values of the rows that ``view`` has for ``values``."""
-        found = []
+        rows = []
         for stored in view.get(self.keys(values)):
             row = self._decode(stored)
             shown = None if row is None else self._values(row, values)
             if shown is not None:
-                found.append(shown)
+                rows.append(shown)
         if self._offset or self._limit is not None:
             end = None if self._limit is None else self._offset + self._limit
-            return found[self._offset : end]
-        return found
+            return rows[self._offset : end]
+        return rows
 
 
-def plan_of(found: Found, registry: SchemaRegistry | None) -> LookUpPlan | None:
-    """Return the compiled plan of ``found``, made once and kept; None if it is not such a lookup."""
-    known = found.known
-    if known.compiled is None:
-        known.compiled = _plan(known, registry) or _OTHER
-    return known.compiled if isinstance(known.compiled, LookUpPlan) else None
+def plan_of(hit: CacheHit, registry: SchemaRegistry | None) -> LookUpPlan | None:
+    """Return the compiled form of the plan that was found, made once; None if it is not such a lookup."""
+    cached = hit.cached
+    if cached.compiled is None:
+        cached.compiled = _plan(cached, registry) or _OTHER
+    return cached.compiled if isinstance(cached.compiled, LookUpPlan) else None
 
 
-def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
-    pattern = known.pattern
+def _plan(cached: CachedPlan, registry: SchemaRegistry | None) -> LookUpPlan | None:
+    pattern = cached.pattern
     if pattern.lookups is None or len(pattern.lookups) > MAX_KEYS or pattern.source.window is not None:
         return None
     conditions = [pattern.predicate] if pattern.predicate is not None else []
@@ -103,7 +103,7 @@ def _plan(known: Known, registry: SchemaRegistry | None) -> LookUpPlan | None:
     reader = READERS.of(pattern.source, registry)
     if reader.key.asks_registry or reader.value.asks_registry or not reader.has_times:
         return None
-    return LookUpPlan(known, reader)
+    return LookUpPlan(cached, reader)
 
 
 class LookUp:

@@ -54,10 +54,10 @@ def read(past: Past, admin: KafkaAdmin, registry: SchemaRegistry | None) -> Past
                 fold(then, rows)
             else:
                 changes += (record for record in then if record.timestamp_ms >= first_ms)
-    _check_kept(past, admin)  # what was compacted meanwhile counts, too
-    kept = [record for record in (*rows.values(), *changes) if record.value is not None]
+    _check_retained(past, admin)  # what was compacted meanwhile counts, too
+    current = [record for record in (*rows.values(), *changes) if record.value is not None]
     gone = (record for record in changes if record.value is None)
-    return PastRows(stored_rows(past.table, kept), stored_rows(past.table, gone))
+    return PastRows(stored_rows(past.table, current), stored_rows(past.table, gone))
 
 
 def _folding(
@@ -80,11 +80,11 @@ def _folding(
                 plain = framed(table, record)
                 key, *bounds = split_key(plain.key or b"", table.window)
                 # only envelopes have rows that leave out columns, and they have no past
-                key, known = recognize(key, plain, lambda key: None)
+                key, recognized = recognize(key, plain, lambda key: None)
                 place = (key, *bounds)
                 if place not in rows or rows[place].timestamp_ms <= record.timestamp_ms:
                     rows.pop(place, None)
-                    rows[place] = record if known.value is not None else record._replace(value=None)
+                    rows[place] = record if recognized.value is not None else record._replace(value=None)
 
     return fold
 
@@ -134,7 +134,7 @@ def _first_ms(past: Past) -> int:
     return first_ms
 
 
-def _check_kept(past: Past, admin: KafkaAdmin) -> None:
+def _check_retained(past: Past, admin: KafkaAdmin) -> None:
     topic, since_ms = past.table.topic, past.table.past_from_ms
     if since_ms is not None and past.position is None and _first_ms(past) < since_ms:
         since = timestamp_text(since_ms)

@@ -86,9 +86,9 @@ def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> I
     if keys is None:
         yield from view.pages(key_ranges(query.source, query.predicate))
         return
-    found = view.get(keys)
-    for first in range(0, len(found), PAGE_ROWS):
-        yield found[first : first + PAGE_ROWS]
+    rows = view.get(keys)
+    for first in range(0, len(rows), PAGE_ROWS):
+        yield rows[first : first + PAGE_ROWS]
 
 
 def evaluated(
@@ -107,8 +107,8 @@ def evaluated(
     reader = READERS.of(query.source, registry)
     if not (reader.has_times and all(map(is_plain, everything))):
         for page in stored:
-            wanted = [*expressions, STORED_KEY]
-            for *values, key in evaluate_rows(session(), query.source, page, wanted, query.predicate):
+            selected = [*expressions, STORED_KEY]
+            for *values, key in evaluate_rows(session(), query.source, page, selected, query.predicate):
                 yield key, values
         return
     fits = function_of(query.predicate or Literal(True, BOOLEAN), reader.places)
@@ -168,10 +168,10 @@ def _selected(
     if not (reader.has_times and all(map(is_plain, everything))):
         forms = [api_form(e.type) for e in expressions]
         for page in stored:
-            found = evaluate_rows(session(), query.source, page, expressions, query.predicate)
+            evaluated_rows = evaluate_rows(session(), query.source, page, expressions, query.predicate)
             yield [
                 Row([v if form is None else form(v) for v, form in zip(row, forms, strict=True)])
-                for row in found
+                for row in evaluated_rows
             ]
         return
     row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)

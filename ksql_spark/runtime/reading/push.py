@@ -73,7 +73,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
     has_places = len(sink.schema.columns) > end
 
     def rows(records: Iterable[Record]) -> Rows:
-        found, placed = Rows(), PlacedRows()
+        plain, placed = Rows(), PlacedRows()
         for record in records:
             values = None if record.value is None else serde.decode(record.value)
             if values is not None:
@@ -82,8 +82,8 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
                 if has_places:
                     placed.add(row, *values[end:])
                 else:
-                    found.append(row)
-        return placed if has_places else found
+                    plain.append(row)
+        return placed if has_places else plain
 
     return rows
 
@@ -105,7 +105,7 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
     if not isinstance(below, Source) or below.prefixed or below.source.is_table:
         return None
     source = below.source
-    known = {c.name for c in source.schema.columns} | PSEUDO_COLUMNS.keys()
+    available = {c.name for c in source.schema.columns} | PSEUDO_COLUMNS.keys()
     for name, type_ in PSEUDO_COLUMNS.items():
         named.setdefault(name, ColumnRef(name, type_))
     if (
@@ -120,7 +120,7 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
         return None
     items = [named[column.name] for column in query.output]
     everything = [*items, *([predicate] if predicate is not None else [])]
-    if not all(is_plain(e) and columns_in(e) <= known for e in everything):
+    if not all(is_plain(e) and columns_in(e) <= available for e in everything):
         return None
     reader = READERS.of(source, None)
     if reader.key.asks_registry or reader.value.asks_registry:
@@ -130,7 +130,7 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
     )
 
     def rows(records: Iterable[Record]) -> Rows:
-        found = Rows()
+        result_rows = Rows()
         for record in records:
             try:
                 values = reader.stream_row(record)
@@ -139,8 +139,8 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
                 continue
             row = None if values is None else row_of(values, ())
             if row is not None:
-                found.append(row)
-        return found
+                result_rows.append(row)
+        return result_rows
 
     return source, rows
 
@@ -286,10 +286,10 @@ class PushResult(QueryStream):
     def _rows_of(self, batches: Sequence[Batch]) -> Rows:
         """Return the client's rows of the batches."""
         if len(batches) == 1:
-            rows: Rows = batches[0].made(self._same, self._rows)
+            rows: Rows = batches[0].result(self._same, self._rows)
             return rows if self._places is None else self._places.own(rows)
-        made = (batch.made(self._same, self._rows) for batch in batches)
-        own = made if self._places is None else map(self._places.own, made)
+        pages = (batch.result(self._same, self._rows) for batch in batches)
+        own = pages if self._places is None else map(self._places.own, pages)
         parts = [rows for rows in own if rows]
         return Rows.of(parts) if parts else Rows()
 

@@ -78,16 +78,16 @@ class Readers:
     def __init__(self, size: int = 500) -> None:
         self._size = size
         #: by the source's identity: comparing sources takes as long as creating a reader
-        self._known: dict[tuple[int, int], Reader] = {}
+        self._readers: dict[tuple[int, int], Reader] = {}
 
     def of(self, source: DataSource, registry: SchemaRegistry | None) -> Reader:
         """The reader of ``source``."""
         name = (id(source), id(registry))
-        reader = self._known.get(name)
+        reader = self._readers.get(name)
         if reader is None or reader.source is not source or reader.registry is not registry:
-            if len(self._known) >= self._size:
-                self._known = {}
-            reader = self._known[name] = Reader(source, registry)
+            if len(self._readers) >= self._size:
+                self._readers = {}
+            reader = self._readers[name] = Reader(source, registry)
         return reader
 
 
@@ -107,8 +107,8 @@ def rows_of(
     select = values_of(items, predicate, columns, places)
 
     def row(source: PlainRow, values: Values) -> Row | None:
-        found = select(source, values)
-        return None if found is None else Row(found)
+        selected = select(source, values)
+        return None if selected is None else Row(selected)
 
     return row
 

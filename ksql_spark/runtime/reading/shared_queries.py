@@ -112,11 +112,11 @@ class SharedQueries:
         Raises:
             KsqlError: BROKER_UNREACHABLE.
         """
-        found = {}
+        ends = {}
         for shared in self._running(same):
             with _may_have_gone():
-                found[shared] = self._admin.end_offsets(shared.topic)[shared.topic, 0]
-        return found
+                ends[shared] = self._admin.end_offsets(shared.topic)[shared.topic, 0]
+        return ends
 
     def join(
         self, same: str, query: ManagedQuery, ends: Mapping[SharedQuery, int], *, has_places: bool

@@ -97,13 +97,13 @@ class Batch:
         for record in records:
             self.first.setdefault(record.partition, record.offset)
             self.next[record.partition] = record.offset + 1
-        self._made: dict[Hashable, Any] = {}
+        self._results: dict[Hashable, Any] = {}
 
-    def made(self, key: Hashable, make: Callable[[Iterable[Record]], Any]) -> Any:
+    def result(self, key: Hashable, make: Callable[[Iterable[Record]], Any]) -> Any:
         """The result of ``make(records)``, shared by all queries with the same ``key``."""
-        if key not in self._made:
-            self._made[key] = make(self.records)
-        return self._made[key]
+        if key not in self._results:
+            self._results[key] = make(self.records)
+        return self._results[key]
 
 
 class Feed:
@@ -135,7 +135,7 @@ class Feed:
             read_committed=read_committed,
             settings=admin.settings,
             prefetch_bytes=_FEED_PREFETCH_BYTES,
-            is_made_again=admin.made_again(topic),
+            is_recreated=admin.recreation_check(topic),
         )
         self._has_from = self._reader.starts
         self._thread = threading.Thread(target=self._run, name=f"feed-{topic}", daemon=True)
@@ -303,15 +303,15 @@ class Subscription:
         """
         if not self._batches and timeout_s > 0 and not self._closed:
             if self._error is not None:
-                raise self._error.again()
+                raise self._error.without_context()
             if not self.is_live:
                 return self._catch_up(timeout_s)
             self._wait(timeout_s)
-        return [wanted for wanted in map(self._wanted, self._taken()) if wanted is not None]
+        return [batch for batch in map(self._unread, self._next_batches()) if batch is not None]
 
-    def _taken(self) -> list[Batch]:
+    def _next_batches(self) -> list[Batch]:
         """The next waiting batches: no more than a client should hold while its output waits."""
-        taken: list[Batch] = []
+        batches: list[Batch] = []
         size = 0
         with self._lock:
             while self._batches and size < _READ_BYTES:
@@ -319,8 +319,8 @@ class Subscription:
                 self._waiting -= len(batch.records)
                 self._feeds.memory.let_go(batch)
                 size += batch.size
-                taken.append(batch)
-        return taken
+                batches.append(batch)
+        return batches
 
     def _wait(self, timeout_s: float) -> None:
         arrived = self._arrived = threading.Event()
@@ -328,7 +328,7 @@ class Subscription:
             arrived.wait(timeout_s)
         self._arrived = None
 
-    def _wanted(self, batch: Batch) -> Batch | None:
+    def _unread(self, batch: Batch) -> Batch | None:
         """``batch`` without records that have already been read."""
         places = self.next
         for partition, first in batch.first.items():
@@ -337,10 +337,10 @@ class Subscription:
         else:
             places.update(batch.next)
             return batch
-        kept = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]
-        if not kept:
+        unread = [r for r in batch.records if r.offset >= places.get(r.partition, 0)]
+        if not unread:
             return None
-        batch = Batch(kept)
+        batch = Batch(unread)
         places.update(batch.next)
         return batch
 
@@ -443,7 +443,7 @@ class Readers:
             read_committed=subscription.read_committed,
             settings=self._admin.settings,
             prefetch_bytes=_PREFETCH_BYTES,
-            is_made_again=self._admin.made_again(subscription.topic),
+            is_recreated=self._admin.recreation_check(subscription.topic),
         )
 
     def _remove(self, subscription: Subscription) -> TopicReader | None:

@@ -133,7 +133,7 @@ class View:
         self._path = path
         self._moved = threading.Condition()
         self._positions: dict[int, int] = {}
-        self._known_ends: dict[int, int] = {}
+        self._reported_ends: dict[int, int] = {}
         self._waits: list[_Wait] = []
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
@@ -152,7 +152,7 @@ class View:
     def _follow(self) -> None:
         try:
             admin = self._admin
-            is_made_again = admin.made_again(self.topic)
+            is_recreated = admin.recreation_check(self.topic)
             with contextlib.closing(self._opened()) as db:
                 positions = dict(db.execute("SELECT partition, next FROM position"))
                 with TopicReader(
@@ -160,7 +160,7 @@ class View:
                     self.topic,
                     positions,
                     settings=admin.settings,
-                    is_made_again=is_made_again,
+                    is_recreated=is_recreated,
                 ) as reader:
                     self._moved_to(reader.positions)
                     applied, noted_at = _CHECK_ROWS, -math.inf
@@ -175,7 +175,7 @@ class View:
                         if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
                             noted_at = time.monotonic()
                             db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))
-                        self._known_ends = reader.known_ends
+                        self._reported_ends = reader.known_ends
                         self._moved_to(reader.positions)
         except KsqlError as error:
             self._fail(error)
@@ -224,25 +224,25 @@ class View:
         if db.execute("SELECT what FROM follows").fetchall() != [(follows,)]:
             return False
         first, last = self._admin.beginning_offsets(self.topic), self._admin.end_offsets(self.topic)
-        found = dict(db.execute("SELECT partition, next FROM position"))
+        positions = dict(db.execute("SELECT partition, next FROM position"))
         return all(
             first.get((self.topic, p), -1) <= position <= last.get((self.topic, p), -1)
-            for p, position in found.items()
+            for p, position in positions.items()
         )
 
     def _misses_deletions(self, db: sqlite3.Connection) -> bool:
         """Whether Kafka may have removed tombstones since the file had everything in the topic."""
         followed = db.execute("SELECT at FROM followed").fetchone()
-        left_s = math.inf if followed is None else time.time() - followed[0]
-        if left_s < 2 * _NOTE_EVERY_S:
+        away_s = math.inf if followed is None else time.time() - followed[0]
+        if away_s < 2 * _NOTE_EVERY_S:
             return False
         try:
             config = self._admin.config(self.topic)
         except KsqlError as error:  # not every user may ask for it
             log.info("rebuilding the view of %s: %s", self.source.name, error.message)
             return True
-        kept_ms = int(config.get("delete.retention.ms", 0))
-        return "compact" in config.get("cleanup.policy", "") and left_s * 1000 > kept_ms
+        retention_ms = int(config.get("delete.retention.ms", 0))
+        return "compact" in config.get("cleanup.policy", "") and away_s * 1000 > retention_ms
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
@@ -271,9 +271,9 @@ class View:
         changed: dict[Place, tuple[Record, bytes]] = {}
 
         def former(key: bytes) -> bytes | None:
-            known = changed.get(Place(key, 0, 0))
-            if known is not None:
-                return known[0].value
+            latest = changed.get(Place(key, 0, 0))
+            if latest is not None:
+                return latest[0].value
             stored = db.execute(_VALUE, (key,)).fetchone()
             return None if stored is None else bytes(stored[0])
 
@@ -282,14 +282,14 @@ class View:
                 continue
             try:
                 place = Place(*split_key(record.key, self.source.window))
-                known = (
+                latest = (
                     (place.key, record)
                     if self._recognize is None
                     else self._recognize(place.key, record, former)
                 )
             except (struct.error, BadRecord):  # not a record of this table (reference §5.8)
                 continue
-            changed[place._replace(key=known[0])] = (known[1], place.key)
+            changed[place._replace(key=latest[0])] = (latest[1], place.key)
         return changed
 
     def _moved_to(self, positions: dict[int, int]) -> None:
@@ -321,7 +321,7 @@ class View:
             waits, self._waits = self._waits, []
             self._moved.notify_all()
         for wait in waits:
-            wait.on_reached(failure.again())
+            wait.on_reached(failure.without_context())
 
     def has_reached(self, ends: Ends) -> bool:
         """Whether every record before ``ends`` is in the view, and the view follows its topic."""
@@ -341,11 +341,11 @@ class View:
         with self._moved:
             while not self._positions or not self._has(ends):
                 if self._failure is not None:
-                    raise self._failure.again()
-                left = deadline - time.monotonic()
-                if left <= 0:
+                    raise self._failure.without_context()
+                remaining_s = deadline - time.monotonic()
+                if remaining_s <= 0:
                     raise self._behind(timeout_s)
-                self._moved.wait(left)
+                self._moved.wait(remaining_s)
 
     def when_reached(self, ends: Ends, deadline: float, on_reached: OnReached) -> None:
         """Call ``on_reached`` once every record before ``ends`` is in the view, now or in another thread.
@@ -359,11 +359,11 @@ class View:
             if not is_there and failure is None:
                 self._waits.append(_Wait(ends, deadline, on_reached))
                 return
-        on_reached(None if is_there or failure is None else failure.again())
+        on_reached(None if is_there or failure is None else failure.without_context())
 
     def ends_within(self, lag: int) -> Ends:
         """The offsets that it must have read to lag at most ``lag`` behind, as of its last fetches."""
-        return {partition: max(0, end - lag) for partition, end in self._known_ends.items()}
+        return {partition: max(0, end - lag) for partition, end in self._reported_ends.items()}
 
     # ---- reading -------------------------------------------------------------------------------------
 
@@ -374,33 +374,33 @@ class View:
             KsqlError: DISK_FULL; why the view has been closed.
         """
         if self._failure is not None and self._closing.is_set():
-            raise self._failure.again()
+            raise self._failure.without_context()
         try:
             cursor = self._idle.pop()
         except IndexError:
             cursor = _connected(self._path).cursor()
         try:
-            found: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
+            rows: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
         except sqlite3.Error as error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
-                raise self._failure.again() from None
+                raise self._failure.without_context() from None
             raise (self._disk_full(error) or error) from None  # a reader needs an index of the log
         if self._closing.is_set() or len(self._idle) >= _IDLE_CONNECTIONS:
             cursor.connection.close()
         else:
             self._idle.append(cursor)
-        return found
+        return rows
 
     def _disk_full(self, error: Exception) -> KsqlError | None:
         """DISK_FULL, if that is why sqlite failed."""
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         return KsqlError("DISK_FULL", path=str(self._path)) if is_full else None
 
-    def _rows(self, found: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
+    def _rows(self, rows: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
         if self.source.window is None:
-            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in found]
-        return [StoredRow(*columns[:-1]) for columns in found]
+            return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in rows]
+        return [StoredRow(*columns[:-1]) for columns in rows]
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The rows of ``keys``, key by key, each in the order of its windows."""
@@ -449,7 +449,7 @@ class View:
         )
         if done.returncode:
             if self._failure is not None and self._closing.is_set():
-                raise self._failure.again()
+                raise self._failure.without_context()
             why = (done.stderr.splitlines() or [f"exit code {done.returncode}"])[-1]
             raise KsqlError("INTERNAL", reason=f"the rows of {self.source.name} could not be read: {why}")
 
@@ -609,10 +609,10 @@ class ForeignRecords:
         if values is None or UNAVAILABLE not in values:
             return values
         before = former(key)
-        known = None if before is None else self._stored.decode(before)
+        former_values = None if before is None else self._stored.decode(before)
         return [
             new if new is not UNAVAILABLE else old
-            for new, old in zip(values, known or [None] * len(values), strict=True)
+            for new, old in zip(values, former_values or [None] * len(values), strict=True)
         ]
 
 

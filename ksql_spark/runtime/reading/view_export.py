@@ -26,8 +26,8 @@ def main(view: str, csv: str, which: str) -> None:
         contextlib.closing(sqlite3.connect(uri, uri=True, timeout=30)) as db,
         open(csv, "w", encoding="ascii") as file,
     ):
-        for found in _reads(db, which):
-            while rows := found.fetchmany(_PAGE_ROWS):
+        for cursor in _reads(db, which):
+            while rows := cursor.fetchmany(_PAGE_ROWS):
                 file.writelines(f"{k},{v},{t},{start},{end}\n" for k, v, t, start, end in rows)
 
 

@@ -77,8 +77,8 @@ class Views:
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
         """
-        wanted = list(topics)
-        return by_topic(self._ends.ask(wanted), wanted) if wanted else {}
+        names = list(topics)
+        return by_topic(self._ends.ask(names), names) if names else {}
 
     def following(self, source: DataSource) -> View | None:
         """The view of ``source`` if one follows its topic."""
@@ -170,13 +170,13 @@ class Views:
             sources: all streams and tables.
         """
         self._is_resumed = True
-        wanted = {self._path(source.name): source for source in sources if _has_view(source)}
+        by_path = {self._path(source.name): source for source in sources if _has_view(source)}
         for path in self.folder.glob("*") if self.folder.is_dir() else ():
             base = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))
-            if base not in wanted:
+            if base not in by_path:
                 remove(base)
                 shutil.rmtree(base, ignore_errors=True)  # left by a killed batch query
-        for path, source in wanted.items():
+        for path, source in by_path.items():
             if path.exists() or self._is_eager():
                 try:
                     self.follow(source)

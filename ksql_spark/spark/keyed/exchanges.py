@@ -71,7 +71,9 @@ def unpack(node: Exchange, frame: DataFrame) -> DataFrame:
     if keys:
         parts.append(named(unpacked("K", key_ddl([c.type for c in keys])), "__k"))
     columns = [named(f"__k.c{i}", c.name) for i, c in enumerate(keys)]
-    taken = {c.name for c in keys}
-    columns += [named(f"__v.{quoted(c.name)}", c.name) for c in node.carried.columns if c.name not in taken]
+    key_names = {c.name for c in keys}
+    columns += [
+        named(f"__v.{quoted(c.name)}", c.name) for c in node.carried.columns if c.name not in key_names
+    ]
     columns += [named(f"__v.{b}", b) for b in bounds]
     return Transformations(frame).select(*parts).select(*columns, *null_key, *hidden).frame()

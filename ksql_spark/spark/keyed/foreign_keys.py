@@ -67,11 +67,11 @@ def _messages(frame: DataFrame, context: Context) -> DataFrame:
 
 def foreign_key_answer(node: ForeignKeyAnswer, inputs: Sequence[DataFrame], context: Context) -> Built:
     """See ForeignKeyJoin.java, Answer."""
-    asked = _messages(inputs[0], context)
+    requests = _messages(inputs[0], context)
     side = Side.of(inputs[1], node.right.schema)
     right = side.records(1, [context.lower_silently(node.right_key)], context)
     state = {"key": key_ddl([node.right_key.type]), "right": side.ddl}
-    done = operator(context, "foreignKeyAnswer", [asked, right], node.join == "LEFT", state=state)
+    done = operator(context, "foreignKeyAnswer", [requests, right], node.join == "LEFT", state=state)
     value = "concat(cast(length(l) AS binary), l, coalesce(r, X''))"
     return done.select("k AS K", named(value, "V"), *PASSED_THROUGH, named("false", NULL_VALUE)).built()
 

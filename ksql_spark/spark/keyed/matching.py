@@ -105,27 +105,27 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
     carried = Carried.of(inputs[0], node.child.schema, context)
     row = [c.name for c in node.child.schema.columns]
     types: dict[str, SqlType] = {"__one": INTEGER}
-    made = [named("1", "__one")]
+    columns = [named("1", "__one")]
     for item in pattern.row:
         types[item.name] = item.expression.type
-        made.append(named(context.lower(item.expression, "Match", str(item.expression), row), item.name))
+        columns.append(named(context.lower(item.expression, "Match", str(item.expression), row), item.name))
     totals = []
     for i, total in enumerate(pattern.aggregates):
-        arguments = call_arguments(total.call, i, "Match", row, context, types, made)
+        arguments = call_arguments(total.call, i, "Match", row, context, types, columns)
         lowering = registry.require(total.call.function).spark
         assert lowering is not None  # the analyzer allows only such functions
         text = lowering(arguments, [a.type for a in total.call.arguments])
         totals.append(f"cast({text} AS {spark_type(total.call.type)})")
     keys = [f"__key_{i}" for i in range(len(node.keys))]
-    made += [named(quoted(key.name), name) for key, name in zip(node.keys, keys, strict=True)]
-    kept = f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))" if pattern.all_rows else "X''"
+    columns += [named(quoted(key.name), name) for key, name in zip(node.keys, keys, strict=True)]
+    packed_row = f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))" if pattern.all_rows else "X''"
     pair = [
-        named(kept, "__row"),
+        named(packed_row, "__row"),
         named(f"ksql.pack(struct({', '.join(map(quoted, types))}))", "__arguments"),
     ]
     hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
-    rows.select(*map(quoted, inputs[0].columns), *made).select(*pair, *keys, *map(quoted, hidden))
+    rows.select(*map(quoted, inputs[0].columns), *columns).select(*pair, *keys, *map(quoted, hidden))
     side = Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
     expressions, results, buffers = _expressions(pattern, types, totals, context)
     symbols = _symbols(pattern)
@@ -193,7 +193,7 @@ def _expressions(
     results = [slots.ddl, *(_result_ddl([t for t, _ in group]) for group in groups.values())]
     template = jvm.empty_frame(context.session, ", ".join(part for part in [*row, *results] if part))
     arguments = list(types)
-    made = jvm.pattern_expressions(
+    java_expressions = jvm.pattern_expressions(
         template,
         len(arguments),
         len(slots.types),
@@ -201,13 +201,13 @@ def _expressions(
         [p.offset for p in pattern.previous],
         [list(slots.types).index(name) for name in slots.needed],
     )
-    known = {*types, *(p.name for p in pattern.previous)}
+    of_one_row = {*types, *(p.name for p in pattern.previous)}
     for symbol, take in zip(symbols, slots.takes, strict=True):
         condition = definitions.get(symbol)
         jvm.pattern_symbol(
-            made,
+            java_expressions,
             None if condition is None else template.filter(lower_condition(condition)),
-            condition is None or columns_in(condition) <= known,
+            condition is None or columns_in(condition) <= of_one_row,
             template.selectExpr(*(named(take[name], name) for name in slots.types)),
         )
     row_frame = jvm.empty_frame(context.session, ", ".join(row))
@@ -217,9 +217,9 @@ def _expressions(
         aggregator, buffers = jvm.aggregator(row_frame.selectExpr(*outputs), has_condition=False)
         number = _ALL if of is None else symbols.index(of)
         needed = any(total.call.name in used for total, _ in group)
-        made.aggregator(aggregator, len(group), number, needed)
+        java_expressions.aggregator(aggregator, len(group), number, needed)
         buffers_of[f"buffers of {'all rows' if of is None else of}"] = ", ".join(buffers)
-    return made, results, buffers_of
+    return java_expressions, results, buffers_of
 
 
 def _result_ddl(group: Sequence[PatternAggregate]) -> str:
@@ -269,8 +269,8 @@ def _places(pattern: RowPattern, results: Sequence[str]) -> dict[str, str]:
     groups = list(dict.fromkeys(total.symbol for total in pattern.aggregates))
     places = {value.name: 0 for value in pattern.values}
     places |= {total.call.name: 1 + groups.index(total.symbol) for total in pattern.aggregates}
-    found = {name: f"__p{part}.{quoted(name)}" for name, part in places.items()}
+    texts = {name: f"__p{part}.{quoted(name)}" for name, part in places.items()}
     if pattern.has_finals:
         later = len(results)
-        found |= {name + FINAL: f"__p{part + later}.{quoted(name)}" for name, part in places.items()}
-    return found
+        texts |= {name + FINAL: f"__p{part + later}.{quoted(name)}" for name, part in places.items()}
+    return texts

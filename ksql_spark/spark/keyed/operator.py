@@ -92,18 +92,18 @@ class Side:
         rows = Transformations(self.frame).select(
             *map(quoted, self.frame.columns), *map(named, key, parts_of_key)
         )
-        known = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
+        has_key = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
         members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
         packed = f"ksql.pack_key(named_struct({members}))"
         if not packs_nulls:
-            packed = f"if({known}, {packed}, X'')"
+            packed = f"if({has_key}, {packed}, X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
         own = [named(task, "task")] if task is not None else []
         if context.tasks.by_partition:
             own = [named(ROWPARTITION, "task")]
         # a filter on the packed key would be pushed down and pack it a second time
         if not nulls and not packs_nulls:
-            rows.filter(known)
+            rows.filter(has_key)
         time = event_time_column(self.frame.columns)
         parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
         rows.select(*parts, named(PACKED_HEADERS, "h"), *own)
@@ -211,10 +211,10 @@ class Carried:
     def of(cls, frame: DataFrame, schema: Schema, context: Context) -> Carried:
         """The columns of ``frame``, whose visible ones are those of ``schema``."""
         time = event_time_column(frame.columns)
-        known = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN, **column_types(schema)}
-        names = [n for n in frame.columns if n in known and n not in (time, FORWARDED_HEADERS)]
+        all_types = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN, **column_types(schema)}
+        names = [n for n in frame.columns if n in all_types and n not in (time, FORWARDED_HEADERS)]
         added = (n for n in passed_through(context) if n not in (*PASSED_THROUGH, *names))
-        return cls(time, {name: known[name] for name in names}, tuple(added))
+        return cls(time, {name: all_types[name] for name in names}, tuple(added))
 
     @property
     def hidden(self) -> list[str]:

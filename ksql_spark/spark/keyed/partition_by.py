@@ -57,15 +57,15 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     row = column_names(node.child.schema)
     state = {"key": key_ddl([key.type for key in node.keys])}
     keys = [f"__key_{i}" for i in range(len(node.keys))]
-    made = [
+    arguments_of_rows = [
         named(context.lower(key, "Over", f"PARTITION BY: {key}", row), name)
         for name, key in zip(keys, node.keys, strict=True)
     ]
     types: dict[str, SqlType] = {"__one": INTEGER}
-    made.append(named("1", "__one"))
+    arguments_of_rows.append(named("1", "__one"))
     frames: dict[tuple[int | None, int, int | None], list[tuple[AggregateCall, str]]] = {}
     for i, framed in enumerate(node.calls):
-        arguments = call_arguments(framed.call, i, "Over", row, context, types, made)
+        arguments = call_arguments(framed.call, i, "Over", row, context, types, arguments_of_rows)
         lowering = registry.require(framed.call.function).spark
         assert lowering is not None  # the analyzer allows only such functions
         text = lowering(arguments, [a.type for a in framed.call.arguments])
@@ -91,7 +91,9 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     ]
     hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
-    rows.select(*map(quoted, inputs[0].columns), *made).select(*packed, *keys, *map(quoted, hidden))
+    rows.select(*map(quoted, inputs[0].columns), *arguments_of_rows).select(
+        *packed, *keys, *map(quoted, hidden)
+    )
     side = Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
     firsts = [-1 if first is None else first for first, *_ in frames]
     records = side.records(0, keys, context, packs_nulls=True)
@@ -127,17 +129,17 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     identity = [column.name for column in (*node.child.schema.key, *bounds)]
     carried = Carried.of(inputs[0].drop(*WINDOW_BOUNDS), node.child.schema, context)
     row = column_names(node.child.schema)
-    made = [
+    added = [
         named(context.lower(key.expression, "TopN", f"PARTITION BY: {key}", row, at_root=False), f"__key_{i}")
         for i, key in enumerate(node.keys)
     ]
     orders = [f"__order_{i}" for i in range(len(node.order))]
     for name, order in zip(orders, node.order, strict=True):
         text = context.lower(order.expression, "TopN", f"ORDER BY: {order.expression}", row)
-        made.append(named(f"ksql.rank({text})" if has_own_order(order.expression.type) else text, name))
+        added.append(named(f"ksql.rank({text})" if has_own_order(order.expression.type) else text, name))
     hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
-    rows.select(*map(quoted, inputs[0].columns), *made)
+    rows.select(*map(quoted, inputs[0].columns), *added)
     rows = rows_of_groups(node.keys, "PARTITION BY", rows, context)
     fields = rows.frame().select(*orders).schema.fields
     types = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in fields)
@@ -173,7 +175,7 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     new = [key.name for key in node.keys]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(new)]
     columns += [named("__rank", node.rank)] if node.rank else []
-    left = [name for name in carried.types if name not in (*new, NULL_KEY)]
-    columns += [named(f"__l.{quoted(name)}", name) for name in left]
+    own_columns = [name for name in carried.types if name not in (*new, NULL_KEY)]
+    columns += [named(f"__l.{quoted(name)}", name) for name in own_columns]
     columns += [named(f"__n.{name}", name) for name in RANKS if node.ranks]
     return done.select(*columns, *carried.hidden_names).built()

@@ -47,8 +47,8 @@ def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
     row = [c.name for c in node.schema.columns]
     predicate = context.lower(node.predicate, "WhereFilter", "WHERE", row)
     deleted = f"({NULL_VALUE} OR NOT coalesce({predicate}, false))"
-    kept = [quoted(c) for c in frame.columns if c != NULL_VALUE]
-    return frame.selectExpr(*kept, named(deleted, NULL_VALUE))
+    columns = [quoted(c) for c in frame.columns if c != NULL_VALUE]
+    return frame.selectExpr(*columns, named(deleted, NULL_VALUE))
 
 
 def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> Built:
@@ -103,8 +103,8 @@ def _passed_on(
     names = [*(c.name for c in node.schema.key), *bounds]
     columns = [named(f"__k.c{i}", name) for i, name in enumerate(names)]
     passed = passed_through(context)
-    left = [*(c.name for c in node.schema.value), *(name for name in places if name not in passed)]
-    columns += [named(f"__l.{quoted(name)}", name) for name in left]
+    names_of_values = [*(c.name for c in node.schema.value), *(name for name in places if name not in passed)]
+    columns += [named(f"__l.{quoted(name)}", name) for name in names_of_values]
     return done.select(*columns, *passed, NULL_VALUE).built()
 
 

@@ -27,8 +27,8 @@ _TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n, REPLICAS = m)] [TIMEOUT n u]."""
     name, admin = statement.topic, context.services.admin
-    wanted = {} if statement.absent else property_values(statement.properties)
-    for key, value in wanted.items():
+    expected = {} if statement.absent else property_values(statement.properties)
+    for key, value in expected.items():
         if key not in _TOPIC_PROPERTIES:
             raise KsqlError(
                 "INVALID_STATEMENT",
@@ -45,7 +45,7 @@ def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
         if topic is None:
             return f"Topic {name} does not exist"
         there = _facts(topic)
-        for key, value in wanted.items():
+        for key, value in expected.items():
             if there[key] != value:
                 return (
                     f"Mismatched configuration for topic {name}: "
@@ -112,8 +112,8 @@ def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
     return Immediate(run, waits=True)
 
 
-def _timeout_s(given: TimeSpan | None, context: StatementContext, what: str) -> float:
-    ms = given.milliseconds if given is not None else context.config[_DEFAULT_TIMEOUTS[what]]
+def _timeout_s(timeout: TimeSpan | None, context: StatementContext, what: str) -> float:
+    ms = timeout.milliseconds if timeout is not None else context.config[_DEFAULT_TIMEOUTS[what]]
     return float(ms) / 1000
 
 
@@ -127,7 +127,7 @@ def _until(problem: Callable[[], str | None], timeout_s: float, context: Stateme
     while (reason := problem()) is not None:
         if context.services.server.is_stopping():
             raise KsqlError("STOPPED")
-        left = deadline - time.monotonic()
-        if left <= 0:
+        remaining_s = deadline - time.monotonic()
+        if remaining_s <= 0:
             raise KsqlError("ASSERTION_FAILED", reason=reason)
-        time.sleep(min(INTERVAL_S, left))
+        time.sleep(min(INTERVAL_S, remaining_s))

@@ -34,18 +34,18 @@ from ksql_spark.statements.queries.batch_ranges import archive_lines
 def explain(statement: Explain, context: StatementContext) -> Action:
     """EXPLAIN of a running query, or of a statement, which is planned but not run."""
     if statement.query_id is not None:
-        wanted = statement.query_id.upper()
+        query_id = statement.query_id.upper()
         queries = context.services.queries.all()
-        query = next((q for q in queries if q.id.upper() == wanted), None)
+        query = next((q for q in queries if q.id.upper() == query_id), None)
         if query is None:
-            hint = query_hint(wanted, [q.id for q in queries])
+            hint = query_hint(query_id, [q.id for q in queries])
             raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
-        found = query
+        explained = query
         return Immediate(
             lambda: QueryDescriptionEntity(
                 statement_text=statement.source_text,
-                query_description=query_description(found, context.services),
-            ).warned(*time_warnings([found], context.services))
+                query_description=query_description(explained, context.services),
+            ).warned(*time_warnings([explained], context.services))
         )
     planned = statement.statement
     assert planned is not None  # the grammar requires one or the other
@@ -96,8 +96,8 @@ def _drop(statement: Explain, drop: DropSource, text: str, context: StatementCon
     fall, rights = context.fall(source.name), context.rights
     lines = []
     others = [each for each in fall.sources if each != source.name]
-    kept = [q for q in fall.queries if not (q.sink == source.name and q.creates_sink)]
-    if (others or kept) and not drop.cascade:
+    other_queries = [q for q in fall.queries if not (q.sink == source.name and q.creates_sink)]
+    if (others or other_queries) and not drop.cascade:
         lines.append("Refused, because others use it. With CASCADE it would remove, in this order:")
     else:
         lines.append("Removes, in this order:")

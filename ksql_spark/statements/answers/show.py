@@ -41,17 +41,22 @@ from ksql_spark.statements.base.context import Action, Immediate, StatementConte
 from ksql_spark.statements.base.describe import (
     query_description,
     refresh_warnings,
-    seen_queries,
-    seen_sources,
     source_description,
+    visible_queries,
+    visible_sources,
 )
 from ksql_spark.statements.base.listing import running_queries, source_info, time_warnings
-from ksql_spark.statements.definitions.connectors import show_connectors, show_plugins, writers, writers_soon
+from ksql_spark.statements.definitions.connectors import (
+    show_connectors,
+    show_plugins,
+    writers,
+    writers_in_time,
+)
 from ksql_spark.statements.definitions.sinks import show_sinks
 
 
 def _sources(statement: Show, context: StatementContext, kind: str) -> Entity:
-    sources = seen_sources(context, kind)
+    sources = visible_sources(context, kind)
     if statement.extended:
         described = tuple(source_description(s, context, extended=True) for s in sources)
         return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
@@ -92,13 +97,15 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         consumers = context.services.admin.consumers()
         there_are_none = Consumers()
         for i, row in enumerate(rows):
-            found = consumers.get(row.name, there_are_none)
-            rows[i] = replace(row, consumer_count=found.consumers, consumer_group_count=len(found.groups))
+            of_topic = consumers.get(row.name, there_are_none)
+            rows[i] = replace(
+                row, consumer_count=of_topic.consumers, consumer_group_count=len(of_topic.groups)
+            )
     warnings: tuple[KsqlWarning, ...] = ()
     connect = context.services.connect
     if connect.is_in_use():
         try:
-            written = writers(connect) if statement.extended else writers_soon(connect)
+            written = writers(connect) if statement.extended else writers_in_time(connect)
         except KsqlError as error:  # the topics exist anyway
             warnings = (KsqlWarning(error.message),)
         else:
@@ -111,7 +118,7 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
 
 
 def _queries(statement: Show, context: StatementContext) -> Entity:
-    queries = seen_queries(context)
+    queries = visible_queries(context)
     if statement.extended:
         described = tuple(query_description(q, context.services) for q in queries)
         return QueryDescriptionList(

@@ -16,7 +16,7 @@ from typing import Any
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config, CurrentConfig
-from ksql_spark.consistency import Known
+from ksql_spark.consistency import KnownPositions
 from ksql_spark.entities import Entity
 from ksql_spark.entities.graph import Freshness
 from ksql_spark.errors import KsqlError
@@ -207,7 +207,7 @@ class StatementContext:
         first_sequence: the number of the request's first command in the log; None: not determined yet.
         commands: how many of the statements before this one are commands.
         stored: on replay, the query that the statement started.
-        known: receives the offsets of records that the statement writes.
+        positions: receives the offsets of records that the statement writes.
         rights: those of the client.
         user: the client's name, if users log in.
         freshness: see ExplainFreshness.
@@ -225,7 +225,7 @@ class StatementContext:
     stored: StoredQuery | None = None
     first_sequence: int | None = None
     commands: int = 0
-    known: Known = field(default_factory=Known)
+    positions: KnownPositions = field(default_factory=KnownPositions)
     rights: Rights = ALL_RIGHTS
     user: str | None = None
     freshness: ExplainFreshness = not_ready
@@ -246,8 +246,8 @@ class StatementContext:
 
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table."""
-        found = self.metastore.find(source)
-        return None if found is None else found.topic
+        data_source = self.metastore.find(source)
+        return None if data_source is None else data_source.topic
 
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request has set the prefix."""
@@ -255,8 +255,8 @@ class StatementContext:
 
     def uses(self, query_id: str) -> list[Uses]:
         """The sources of the queries with this id, ignoring case."""
-        wanted = query_id.upper()
-        return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == wanted]
+        id_ = query_id.upper()
+        return [uses_of(q) for q in self.services.queries.all() if q.id.upper() == id_]
 
     def falling(self, source: str) -> list[str]:
         """Return the names that DROP … CASCADE of a source removes or no longer writes, including its own."""

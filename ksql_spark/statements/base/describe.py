@@ -59,7 +59,7 @@ def queries_of(sources: Collection[str], context: StatementContext) -> list[Mana
     def names(query: ManagedQuery) -> set[str]:
         return {query.plan.sink.name, *(source.name for source in query.plan.sources)}
 
-    return [q for q in seen_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
+    return [q for q in visible_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
 
 
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
@@ -67,31 +67,31 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
     kind = STREAM if statement.what == "STREAMS" else TABLE
 
     def run() -> Entity:
-        sources = seen_sources(context, kind)
+        sources = visible_sources(context, kind)
         described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
         return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
 
     return Immediate(run)
 
 
-def seen_sources(context: StatementContext, kind: str) -> list[DataSource]:
+def visible_sources(context: StatementContext, kind: str) -> list[DataSource]:
     """The streams or tables that the client may see."""
     there = context.services.metastore.sources()
     return [s for s in there if s.kind == kind and context.rights.may_read(s.name)]
 
 
-def seen_queries(context: StatementContext) -> list[ManagedQuery]:
+def visible_queries(context: StatementContext) -> list[ManagedQuery]:
     """The queries that the client may see: those all of whose sources it may read."""
     queries, rights = context.services.queries.all(), context.rights
     if rights.role is not None:  # a role for all sources; there may be thousands of queries
         return list(queries)
-    return [query for query in queries if uses_of(query).may_be_seen(rights)]
+    return [query for query in queries if uses_of(query).is_visible(rights)]
 
 
 def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
-    queries = [q for q in seen_queries(context) if not q.is_transient]
+    queries = [q for q in visible_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
     topic = services.admin.topic(source.topic) if extended else None
@@ -221,9 +221,9 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
             yield f"{name} of {query.id}: {text}"
         sizes = [size for size in state_sizes(query) if size is not None]
         if sizes:
-            entries, kept = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
+            entries, size_bytes = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
             has_state = True
-            yield f"State of {query.id}: {entries} entries, {kept} bytes at {sizes[-1].at}"
+            yield f"State of {query.id}: {entries} entries, {size_bytes} bytes at {sizes[-1].at}"
     if has_state:
         with contextlib.suppress(KsqlError):  # Spark is being started
             used, bound = jvm.cache_use(services.spark.process.running_session)
@@ -245,8 +245,8 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
             yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
     counts = services.queries.figures.counts(query.id)
     kinds = ("unreadable", "failed", "late", "lost")
-    if found := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
-        yield "Bad records", ", ".join(found)
+    if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
+        yield "Bad records", ", ".join(bad_records)
     if query.retries.total:
         yield "Failures", f"{query.retries.total} since the server started"
 
@@ -288,13 +288,13 @@ def _error_statistics(
     """Errors since the server started: those of records read from a source, and of rows written to it."""
     read = [services.queries.figures.counts(q.id) for q in readers]
     written = [services.queries.figures.counts(q.id) for q in writers]
-    found = {
+    by_name = {
         "consumer-failed-messages": sum(c.unreadable for c in read),
         "processing-errors": sum(c.failed for c in written),
         "lost-records": sum(c.lost for c in read),
         "late-records-dropped": sum(c.late for c in written),
     }
-    shown = [f"{name}: {count}" for name, count in found.items() if count]
+    shown = [f"{name}: {count}" for name, count in by_name.items() if count]
     times = [c.last_ms for c in (*read, *written) if c.last_ms is not None]
     if shown and times:
         last = datetime.fromtimestamp(max(times) / 1000, UTC)

@@ -66,8 +66,8 @@ def check_topic(source: DataSource, topic: Topic, context: StatementContext) -> 
             _mismatch(topic, f"a {_HISTORY} of {source.history_ms}", there)
 
 
-def _mismatch(topic: Topic, wanted: str, there: int | str) -> NoReturn:
-    raise KsqlError("TOPIC_MISMATCH", topic=topic.name, wanted=wanted, there=there)
+def _mismatch(topic: Topic, expected: str, there: int | str) -> NoReturn:
+    raise KsqlError("TOPIC_MISMATCH", topic=topic.name, wanted=expected, there=there)
 
 
 def create_sink_topic(plan: Plan, context: StatementContext) -> bool:

@@ -65,19 +65,19 @@ def create_connector(statement: CreateConnector, context: StatementContext) -> A
         config = cluster.completed(kind, {**properties, "name": name})
         with _without(secrets(config)):
             try:
-                made = connect.create(name, config)
+                created = connect.create(name, config)
             except KsqlError as error:
                 if error.condition == "REMOTE_CONFLICT" and (there := _match(connect.names(), name)):
                     return exists(there)  # another client was faster
                 if error.condition == "REMOTE_REFUSED" and not _plugin(class_, plugins):
-                    near = nearest(class_, (known for p in plugins for known in _names_of(p)))
+                    near = nearest(class_, (plugin for p in plugins for plugin in _names_of(p)))
                     error.hint = f"Did you mean {near}?" if near else "SHOW CONNECTOR PLUGINS lists them."
                 raise
         info = ConnectorInfo(
-            name=made.get("name"),
-            config=masked_values(made.get("config") or {}),
-            tasks=None if made.get("tasks") is None else tuple(made["tasks"]),
-            type=made.get("type"),
+            name=created.get("name"),
+            config=masked_values(created.get("config") or {}),
+            tasks=None if created.get("tasks") is None else tuple(created["tasks"]),
+            type=created.get("type"),
         )
         return CreateConnectorEntity(statement_text=statement.source_text, info=info)
 
@@ -172,10 +172,10 @@ def drop_connector(statement: DropConnector, context: StatementContext) -> Actio
 
     def run() -> Entity:
         names = _names(cluster)
-        found = _match(names, name)
+        match = _match(names, name)
         # another client may be faster
-        if found is not None and cluster.client().delete(found):
-            return DropConnectorEntity(statement_text=statement.source_text, connector_name=found)
+        if match is not None and cluster.client().delete(match):
+            return DropConnectorEntity(statement_text=statement.source_text, connector_name=match)
         if not statement.if_exists:
             raise _unknown(name, names)
         message = f"Connector '{name}' does not exist."
@@ -245,10 +245,10 @@ def show_connectors(statement: Show, context: StatementContext) -> Entity:
 
 def _without_secrets(status: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
     """``status`` with traces that reveal no secret of the configuration."""
-    known = secrets(config)
+    values = secrets(config)
 
     def hidden(part: Mapping[str, Any]) -> dict[str, Any]:
-        return {k: masked(v, known) if k == "trace" and isinstance(v, str) else v for k, v in part.items()}
+        return {k: masked(v, values) if k == "trace" and isinstance(v, str) else v for k, v in part.items()}
 
     shown = dict(status)
     if status.get("connector"):
@@ -279,8 +279,8 @@ def _cause(trace: object) -> str:
     lines = [line for line in str(trace or "").splitlines() if line.strip()]
     heads = [line for line in lines if not line[0].isspace()]
     causes = [line for line in heads if line.startswith("Caused by: ")]
-    said = list(dict.fromkeys(_EXCEPTION.sub(r"\1", line.strip()) for line in [*heads[:1], *causes[-1:]]))
-    return ", caused by ".join(said)
+    messages = list(dict.fromkeys(_EXCEPTION.sub(r"\1", line.strip()) for line in [*heads[:1], *causes[-1:]]))
+    return ", caused by ".join(messages)
 
 
 def _state(status: Mapping[str, Any]) -> str:
@@ -295,10 +295,10 @@ def _state(status: Mapping[str, Any]) -> str:
 
 def show_plugins(statement: Show, context: StatementContext) -> Entity:
     """SHOW CONNECTOR PLUGINS."""
-    found = context.services.connect.client().plugins()
+    plugins = context.services.connect.client().plugins()
     rows = tuple(
         SimpleConnectorPluginInfo(class_name=p["class"], type=p.get("type"), version=p.get("version"))
-        for p in found
+        for p in plugins
     )
     return ConnectorPluginsList(statement_text=statement.source_text, connectors_plugins=rows)
 
@@ -309,8 +309,8 @@ def settings(class_: str, services: Services) -> ConnectorSettings | None:
     Raises:
         KsqlError: as ConnectClient.
     """
-    found = services.connect.client().settings(class_)
-    if found is None:
+    descriptions = services.connect.client().settings(class_)
+    if descriptions is None:
         return None
     rows = tuple(
         ConnectorSetting(
@@ -322,24 +322,24 @@ def settings(class_: str, services: Services) -> ConnectorSettings | None:
             group=one.get("group"),
             documentation=str(one.get("documentation") or ""),
         )
-        for one in found
+        for one in descriptions
     )
     return ConnectorSettings(class_name=class_, settings=rows)
 
 
 def writers(cluster: ConnectCluster) -> dict[str, list[str]]:
     """The source connectors that have written each topic: topic -> their names, sorted."""
-    found: dict[str, list[str]] = {}
+    by_topic: dict[str, list[str]] = {}
     if cluster.is_in_use():
         connect = cluster.client()
         for name, facts in sorted(connect.connectors().items()):
             if (facts.get("info") or {}).get("type") == "source":
                 for topic in connect.topics(name):
-                    found.setdefault(topic, []).append(name)
-    return found
+                    by_topic.setdefault(topic, []).append(name)
+    return by_topic
 
 
-def writers_soon(cluster: ConnectCluster) -> dict[str, list[str]] | None:
+def writers_in_time(cluster: ConnectCluster) -> dict[str, list[str]] | None:
     """Return writers() without ever waiting for Connect; None if it has not responded within SOON_S."""
     answers: queue.Queue[dict[str, list[str]] | KsqlError] = queue.Queue()
 

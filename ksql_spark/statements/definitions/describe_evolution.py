@@ -86,10 +86,13 @@ def _described(text: str, query: ManagedQuery, table: DataSource, services: Serv
     now, host = services.queries.state_of(query)
     until = takeovers.until(query)
     if until is not None:
-        state, records_left = WARMING_UP, _left(services.queries.checkpoints.committed_offsets(query), until)
+        state, records_left = (
+            WARMING_UP,
+            _count_unread(services.queries.checkpoints.committed_offsets(query), until),
+        )
     elif isinstance(evolution, Backfill):
         done = progress(query, services)
-        records_left, reason = done.left, query.swap_refusal
+        records_left, reason = done.unread, query.swap_refusal
         state = CAUGHT_UP if done.has_caught_up else BACKFILLING
         if state == CAUGHT_UP and now == State.RUNNING:
             both = [differences.rows(services.admin, topic) for topic in (table.topic, evolution.topic)]
@@ -129,7 +132,7 @@ def _described(text: str, query: ManagedQuery, table: DataSource, services: Serv
     )
 
 
-def _left(committed: Mapping[str, Mapping[int, int]], until: Offsets) -> int:
+def _count_unread(committed: Mapping[str, Mapping[int, int]], until: Offsets) -> int:
     """Count the records between two positions."""
     ends = [(topic, int(p), end) for topic, offsets in until.items() for p, end in offsets.items()]
     return sum(max(0, end - committed.get(topic, {}).get(p, 0)) for topic, p, end in ends)

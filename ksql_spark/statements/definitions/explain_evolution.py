@@ -69,8 +69,8 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
     is_open = refusal is not None and evolve is None
     may = is_open and _is_possible(None, statement, context)
     may_stay = is_open and _is_possible(Evolve(IN_PLACE), statement, context)
-    wanted = evolve or (default_evolve(statement) if may else None)
-    change = _Change(evolve, way_of(evolve, new), way_of(wanted, new), refusal, query_id, may, may_stay)
+    applied = evolve or (default_evolve(statement) if may else None)
+    change = _Change(evolve, way_of(evolve, new), way_of(applied, new), refusal, query_id, may, may_stay)
 
     def report() -> str:
         lines = [
@@ -211,9 +211,9 @@ def _state(change: _Change, context: StatementContext) -> Iterator[str]:
     sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
     if not any(size.entries for size in sizes):
         return
-    rows, kept = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
+    rows, size_bytes = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
     fate = "lost with the old query" if change.loses_state else "kept"
-    yield f"State: {fate} ({rows:,} entries, {kept:,} bytes)"
+    yield f"State: {fate} ({rows:,} entries, {size_bytes:,} bytes)"
 
 
 def _appended(old: KnownQuery | None, new: PersistentQuery) -> Iterator[str]:
@@ -268,19 +268,19 @@ def _readers(change: _Change, sink: DataSource, new: DataSource, context: Statem
     queries = [
         query.id
         for query in context.services.queries.all()
-        if sink.name in uses_of(query).reads and uses_of(query).may_be_seen(context.rights)
+        if sink.name in uses_of(query).reads and uses_of(query).is_visible(context.rights)
     ]
     sinks = [f"sink {each.name}" for each in context.services.metastore.sinks_of(sink.name)]
-    found = context.services.admin.consumers().get(sink.topic)
-    groups = found.groups if found is not None else ()
+    consumers = context.services.admin.consumers().get(sink.topic)
+    groups = consumers.groups if consumers is not None else ()
     counted = f"{len(groups)} consumer group{'' if len(groups) == 1 else 's'} of topic {sink.topic}"
     named = f": {', '.join(map(_group_text, groups[:GROUPS]))}" if groups else ""
     more = f" and {len(groups) - GROUPS} more" if len(groups) > GROUPS else ""
     yield f"Read by: {', '.join([*queries, *sinks]) or 'no query'}; {counted}{named}{more}"
     if change.evolve is None or change.refusal is not None:
         return
-    known = {column.name for column in sink.schema.columns}
-    added = [column.name for column in new.schema.columns if column.name not in known]
+    names = {column.name for column in sink.schema.columns}
+    added = [column.name for column in new.schema.columns if column.name not in names]
     unseen = f", without {', '.join(added)}" if added else ""
     for reader in [*queries, *sinks]:
         what = (

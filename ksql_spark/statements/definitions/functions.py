@@ -40,9 +40,9 @@ def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None
     if sources:
         report("loading user functions")
     count = 0
-    for source, found in zip(sources, folders.describe(sources), strict=True):
+    for source, description in zip(sources, folders.describe(sources), strict=True):
         try:
-            for spec in _specs(source, found):
+            for spec in _specs(source, description):
                 _check_free(spec.name, metastore)
                 metastore.add_function(spec)
                 count += 1
@@ -53,11 +53,11 @@ def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None
         report(f"loaded {count} user function{'s' if count > 1 else ''}")
 
 
-def _specs(source: Source, found: dict[str, Any]) -> list[Spec]:
+def _specs(source: Source, description: dict[str, Any]) -> list[Spec]:
     where = CodeSource(source["folder"], source.get("file"), source.get("module"), source.get("archive"))
-    if "error" in found:
-        raise KsqlError("FUNCTION_CODE", where=where.shown, reason=found["error"])
-    return [spec_of(described, where, _resolve) for described in found["functions"]]
+    if "error" in description:
+        raise KsqlError("FUNCTION_CODE", where=where.shown, reason=description["error"])
+    return [spec_of(described, where, _resolve) for described in description["functions"]]
 
 
 def _resolve(text: str) -> types.SqlType:
@@ -119,8 +119,8 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
     """DROP FUNCTION [IF EXISTS] name."""
     _check_allowed(context)
     name = statement.name.upper()
-    known = context.metastore.functions().get(name)
-    if known is None:
+    spec = context.metastore.functions().get(name)
+    if spec is None:
         if registry.is_built_in(name):
             raise KsqlError("FUNCTION_FIXED", name=name, reason="it comes with the server")
         if statement.if_exists:
@@ -129,7 +129,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
         near = nearest(name, context.metastore.functions())
         hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all functions."
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)
-    _check_own(known, context)
+    _check_own(spec, context)
     _check_unused(name, "dropped", context)
     context.metastore.drop_function(name)
     services = context.services
@@ -150,12 +150,12 @@ def _check_allowed(context: StatementContext) -> None:
         )
 
 
-def _check_own(known: Spec, context: StatementContext) -> None:
+def _check_own(spec: Spec, context: StatementContext) -> None:
     """Only functions from CREATE FUNCTION may be replaced or dropped."""
-    path = known.origin.path if known.origin is not None else ""
+    path = spec.origin.path if spec.origin is not None else ""
     if not path.startswith(str(context.services.functions.created)):
         raise KsqlError(
-            "FUNCTION_FIXED", name=known.name, reason=f"it is defined in {path}",
+            "FUNCTION_FIXED", name=spec.name, reason=f"it is defined in {path}",
             hint="Change it there and restart the server.",
         )  # fmt: skip
 

@@ -63,9 +63,9 @@ def bind_evolution(
         if is_new and not context.services.queries.takeovers.is_done(query):
             reason = f"{query.id} is still taking over {name}."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name};")
-    made_of_it = _all_made_of(name, context)
+    downstream = _sinks_downstream(name, context)
     for source in dict.fromkeys(relation.source.name for relation in relations(bound.root)):
-        if source in made_of_it:
+        if source in downstream:
             reason = f"{source} is made of {name}, so the new version would read its own results."
             raise KsqlError("INVALID_STATEMENT", reason=reason)
     old, stays = context.metastore.require(name), way is not Way.BESIDE
@@ -83,7 +83,7 @@ def bind_evolution(
         return _in_place(bound, statement, context)
     if way.is_at_once:
         meaningless = {"SWAP", "VERIFY"} if way is Way.WARM_UP else {"START", "SWAP", "VERIFY"}
-        unused = meaningless & {given.name.upper() for given in statement.properties}
+        unused = meaningless & {property_.name.upper() for property_ in statement.properties}
         if unused:
             reason = f"its new version takes over at once, without {min(unused)}."
             raise KsqlError("INVALID_STATEMENT", reason=f"{name} cannot evolve: {reason}")
@@ -185,7 +185,7 @@ def check_evolution(
     analyzer.check_evolution(old, bound.sink, readers, is_beside=is_beside, may_move=may_move)
 
 
-def _all_made_of(name: str, context: StatementContext) -> set[str]:
+def _sinks_downstream(name: str, context: StatementContext) -> set[str]:
     """The sinks of all queries that read a source, directly or not."""
     sinks: set[str] = set()
     ahead = [name]

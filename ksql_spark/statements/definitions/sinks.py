@@ -60,7 +60,7 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
         return Outcome("Sink created.")
 
     created = replace(created, prepare=prepare, apply=apply)
-    return replace(created, prepare=_archive_made(sink, created, context))
+    return replace(created, prepare=_making_archive(sink, created, context))
 
 
 def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action:
@@ -72,24 +72,24 @@ def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action
     else:
         kind = analyzer.kind_of_result(statement, context.metastore, context.config)
     source = statement.source(kind)
-    made = create_as_select(source, context)
-    assert isinstance(made, Logged) and made.change is not None
+    creation = create_as_select(source, context)
+    assert isinstance(creation, Logged) and creation.change is not None
     sink = analyzer.bind_create_sink(statement, context.metastore)
     _check(sink, context)
     context.metastore.add_sink(sink)
     services = context.services
 
     def apply(starts: Starts) -> Outcome:
-        outcome = made.apply(starts)
+        outcome = creation.apply(starts)
         if not outcome.is_failed:
             services.metastore.add_sink(sink)
         return outcome
 
-    change = replace(made.change, statement=source.source_text)
-    return replace(made, prepare=_archive_made(sink, made, context), apply=apply, change=change)
+    change = replace(creation.change, statement=source.source_text)
+    return replace(creation, prepare=_making_archive(sink, creation, context), apply=apply, change=change)
 
 
-def _archive_made(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
+def _making_archive(sink: Sink, action: Logged, context: StatementContext) -> Callable[[], Prepared]:
     """Return a function that prepares the action, and makes the archive where ``sink`` writes one.
 
     Raises:
@@ -180,11 +180,11 @@ def compact_sink(statement: CompactSink, context: StatementContext) -> Action:
                 f" of {sink.name}, and would take those that a compaction writes for new ones."
             )
             raise KsqlError("INVALID_STATEMENT", reason=reason)
-    asked = replace(sink, compactions=sink.compactions + 1)
+    changed = replace(sink, compactions=sink.compactions + 1)
     return _changing(
         context,
-        lambda store: store.add_sink(asked),
-        f"{asked.name}/compact",
+        lambda store: store.add_sink(changed),
+        f"{changed.name}/compact",
         "The sink compacts its table after its next commit.",
     )
 

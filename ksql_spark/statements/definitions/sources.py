@@ -171,8 +171,8 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
         context.new_topics[source.topic] = source.partitions
         return source.partitions
     if source.partitions is not None and source.partitions != there:
-        wanted = f"{source.partitions} partitions"
-        raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=wanted)
+        expected = f"{source.partitions} partitions"
+        raise KsqlError("TOPIC_MISMATCH", topic=source.topic, there=there, wanted=expected)
     return there
 
 
@@ -311,11 +311,13 @@ def refresh_schema(statement: RefreshSchema, context: StatementContext) -> Actio
     assert isinstance(action, Logged)
     added = ", ".join(f"{name_text(c.name)} {grammar.render(c.data_type)}" for c in altered.columns)
     readers = sorted(q.id for q in context.queries if statement.name in q.sources)
-    kept = f"Running queries keep their columns: {', '.join(readers)}. CREATE OR REPLACE adds the new ones."
+    warning = (
+        f"Running queries keep their columns: {', '.join(readers)}. CREATE OR REPLACE adds the new ones."
+    )
 
     def apply(starts: Starts) -> Outcome:
         done = action.apply(starts)
-        return replace(done, message=f"{done.message} New: {added}.", warnings=(kept,) if readers else ())
+        return replace(done, message=f"{done.message} New: {added}.", warnings=(warning,) if readers else ())
 
     return replace(action, apply=apply)
 
@@ -387,14 +389,16 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     stopped: list[str] = []
 
     def prepare() -> Prepared:
-        made = [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
+        makers_of_streams = (
+            [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
+        )
         # one that runs on another server goes on until that has read the command: nobody knows where it stops
-        ending = [q for q in made if q.state is State.PAUSED or services.queries.is_here(q)]
+        ending = [q for q in makers_of_streams if q.state is State.PAUSED or services.queries.is_here(q)]
         stopped.extend(q.id for q in ending if q.state is not State.PAUSED)
         services.queries.pause(*stopped)
         used = {topic for q in makers() if q.creates_sink for topic in q.plan.last.topics}
-        found = services.admin.identities({*used, *(each.topic for each in dropped)})
-        ids = {topic: identity.id for topic, identity in found.items()}
+        identities = services.admin.identities({*used, *(each.topic for each in dropped)})
+        ids = {topic: identity.id for topic, identity in identities.items()}
         return Prepared(dict(_positions(ending, context)), topics=ids)
 
     def undo() -> None:
@@ -404,8 +408,8 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         services.admin.delete_topics(topics)
 
     def cleanup() -> CleanupRecord:
-        kept = termination.orphans()
-        return CleanupRecord(logged=replace(kept, topics=(*kept.topics, *topics)))
+        orphans = termination.orphans()
+        return CleanupRecord(logged=replace(orphans, topics=(*orphans.topics, *topics)))
 
     change = Change(tuple(each.name for each in dropped), drops=True, deletes_topics=statement.delete_topic)
     return Logged(
@@ -434,13 +438,13 @@ def _positions(
             for number, stage in enumerate(query.plan.stages):
                 # after a failure, its last transaction may be ahead of its checkpoint
                 settle(admin, stage, checkpoints.of(query, number))
-            found = context.services.queries.takeovers.position(query)
+            committed = context.services.queries.takeovers.position(query)
         except (KsqlError, OSError):  # a damaged checkpoint is often the reason for the DROP
             log.exception("UNDROP cannot continue query %s", query.id, extra={"query": query.id})
             continue
         for topic in query.plan.last.topics:
-            if topic in found:
-                yield position_of(query.plan.sink.name, topic), dict(found[topic])
+            if topic in committed:
+                yield position_of(query.plan.sink.name, topic), dict(committed[topic])
 
 
 def _check_deletable(source: DataSource, context: StatementContext) -> None:
@@ -462,13 +466,13 @@ def _check_deletable(source: DataSource, context: StatementContext) -> None:
 
 def _check_unused(source: DataSource, dependents: Iterable[str], queries: Iterable[KnownQuery]) -> None:
     name = source.name
-    made = [d for d in dependents if d != name]
-    reads = [q.id for q in queries if name in q.sources and q.sink not in made]
+    others = [d for d in dependents if d != name]
+    reads = [q.id for q in queries if name in q.sources and q.sink not in others]
     writes = [q.id for q in queries if q.sink == name]
-    if made:
+    if others:
         reason = (
             f"Cannot drop {name}.\nThe following streams and/or tables read from this source: "
-            f"[{', '.join(made)}].\nYou need to drop them before dropping {name}."
+            f"[{', '.join(others)}].\nYou need to drop them before dropping {name}."
         )
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     if reads or writes:

@@ -82,7 +82,7 @@ def swap(statement: statements.Swap, context: StatementContext) -> Action:
         done = progress(query, services)
         if not done.has_caught_up:
             why = "has no checkpoint yet" if done.is_unread else f"{MAX_LAG}: {done.most:,}"
-            reason = f"The new version, {new_version.id}, has {done.left:,} records left to read ({why})."
+            reason = f"The new version, {new_version.id}, has {done.unread:,} records left to read ({why})."
             raise KsqlError(
                 "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
@@ -233,20 +233,20 @@ class Progress:
     """The progress of a new version, as of its last checkpoint.
 
     Attributes:
-        left: how many records of its sources it has not read.
+        unread: how many records of its sources it has not read.
         most: how many records it may lack when it takes over.
         is_unread: whether it has read nothing of a topic that has records for it. A swap would delete the
             rows that come of them, however few the records are.
     """
 
-    left: int
+    unread: int
     most: int
     is_unread: bool
 
     @property
     def has_caught_up(self) -> bool:
         """Whether the new version may take over."""
-        return self.left <= self.most and not self.is_unread
+        return self.unread <= self.most and not self.is_unread
 
 
 def progress(query: ManagedQuery, services: Services) -> Progress:

@@ -153,13 +153,13 @@ def replacement(
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint) from None
 
 
-def _all_in_place(known: Sequence[Version]) -> bool:
+def _all_in_place(history: Sequence[Version]) -> bool:
     """Whether each of these versions has gone on with the state of the one before."""
     return all(
         version.way == versions.IN_PLACE
-        and isinstance(made := grammar.parse(version.statement, substitution=False)[0], CreateAsSelect)
-        and analyzer.evolve_of(made) in (None, Evolve(IN_PLACE))
-        for version in known
+        and isinstance(parsed := grammar.parse(version.statement, substitution=False)[0], CreateAsSelect)
+        and analyzer.evolve_of(parsed) in (None, Evolve(IN_PLACE))
+        for version in history
     )
 
 
@@ -216,9 +216,9 @@ def _restored(
     first.set("if_not_exists", False)
     for alter in alters:
         first.set("columns", [*first.args["columns"], *alter.args["columns"]])
-    made = grammar.parse_one(f"{grammar.render(first)};", substitution=False)
-    assert isinstance(made, (CreateSource, CreateAsSelect))
-    return made
+    restored = grammar.parse_one(f"{grammar.render(first)};", substitution=False)
+    assert isinstance(restored, (CreateSource, CreateAsSelect))
+    return restored
 
 
 # ---- UNDROP -------------------------------------------------------------------------------------------
@@ -301,8 +301,8 @@ def _check_same(topic: str, dropped: Dropped, context: StatementContext) -> None
     Raises:
         KsqlError: INVALID_STATEMENT; as KafkaAdmin.
     """
-    known, there = dropped.command.topics.get(topic), context.services.admin.identities([topic]).get(topic)
-    if known is not None and (there is None or there.id != known):
+    before, there = dropped.command.topics.get(topic), context.services.admin.identities([topic]).get(topic)
+    if before is not None and (there is None or there.id != before):
         reason = f"Topic {topic} was deleted and recreated since the DROP: its records are others."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
 
@@ -323,7 +323,7 @@ def _starts(
         if source.topic_pattern is not None:
             reason = f"UNDROP brings back no query of a pattern of topics, as {sink.name} has one."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
-        wanted = first.get(topic, {})
+        reached = first.get(topic, {})
         if is_there and sink.kind != TABLE and not source.is_table:
             position = dropped.command.starts.get(position_of(sink.name, topic))
             if position is None:
@@ -333,14 +333,14 @@ def _starts(
                 )
                 hint = f"CREATE STREAM {sink.name} AS SELECT ... with START begins anew."
                 raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
-            wanted = position
+            reached = position
         _check_same(topic, dropped, context)
         ends = admin.end_offsets(topic)
-        if any(ends[key] < wanted.get(str(key[1]), 0) for key in ends):  # a DROP of an earlier release
+        if any(ends[key] < reached.get(str(key[1]), 0) for key in ends):  # a DROP of an earlier release
             reason = f"Topic {topic} ends before the offset where the query would begin: it was recreated."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=_ANEW)
         starts[topic] = {
-            str(partition): max(wanted.get(str(partition), 0), begin)
+            str(partition): max(reached.get(str(partition), 0), begin)
             for key, begin in admin.beginning_offsets(topic).items()
             for _, partition in (key,)
         }
@@ -362,9 +362,9 @@ def _created(planned: CreateSource | CreateAsSelect, context: StatementContext) 
 @contextlib.contextmanager
 def _properties(properties: Mapping[str, Any], context: StatementContext) -> Iterator[None]:
     """A block in which a statement has the properties that it once had."""
-    given = context.properties
+    current = context.properties
     context.properties = dict(properties)
     try:
         yield
     finally:
-        context.properties = given
+        context.properties = current

@@ -32,11 +32,11 @@ def batch_ranges(root: Node, services: Services) -> BatchRanges:
         begins = {p: offset for (_, p), offset in admin.beginning_offsets(topic).items()}
         if archive is not None:
             name = archive_name(topic, admin.topic_id(topic))
-            known = archives.first_offsets(archive, name, None)
+            offsets = archives.first_offsets(archive, name, None)
             if admin.is_compacted(topic):
                 ends = archives.ends(archive, name)
                 begins = {p: max(offset, ends.get(p, 0)) for p, offset in begins.items()}
-            if any(begins.get(p) for p in known):
+            if any(begins.get(p) for p in offsets):
                 starts[topic] = _json(begins)
                 read[topic] = ArchiveRange(archive, begins, *bounds)
         if bounds.first_ms is not None:
@@ -49,25 +49,25 @@ def archive_lines(root: Node) -> Iterator[str]:
     """Yield lines for EXPLAIN: how much of each archive a pull query reads."""
     for topic, (bounds, archive) in _streams(root).items():
         if archive is not None:
-            there, wanted = archives.extent(archive), archives.extent(archive, *bounds)
-            files = f"{wanted.files:,} of {there.files:,} files, {wanted.days:,} of {there.days:,} days"
+            whole, needed = archives.extent(archive), archives.extent(archive, *bounds)
+            files = f"{needed.files:,} of {whole.files:,} files, {needed.days:,} of {whole.days:,} days"
             yield f"Archive of topic {topic}: {files} | Path: {archive}"
 
 
 def _streams(root: Node) -> dict[str, tuple[TimeBounds, str | None]]:
     """Return for each stream's topic the range of times that the query needs, and the topic's archive."""
-    found: dict[str, tuple[TimeBounds, str | None]] = {}
-    for relation, given in zip(relations(root), bounds_of(root), strict=True):
+    by_topic: dict[str, tuple[TimeBounds, str | None]] = {}
+    for relation, needed in zip(relations(root), bounds_of(root), strict=True):
         source: DataSource = relation.source
         if source.is_table or source.topic_pattern is not None:
             continue
         # a column of the value that is ROWTIME says nothing about the times of records
-        bounds = given if source.timestamp is None else TimeBounds()
-        known = found.get(source.topic)
-        if known is not None:
-            bounds = bounds.union(known[0])
-        found[source.topic] = bounds, source.archive or (known[1] if known is not None else None)
-    return found
+        bounds = needed if source.timestamp is None else TimeBounds()
+        former = by_topic.get(source.topic)
+        if former is not None:
+            bounds = bounds.union(former[0])
+        by_topic[source.topic] = bounds, source.archive or (former[1] if former is not None else None)
+    return by_topic
 
 
 def _json(offsets: Mapping[int, int]) -> str:

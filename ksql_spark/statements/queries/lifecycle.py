@@ -17,16 +17,16 @@ from ksql_spark.statements.queries.termination import Termination
 
 def _targets(statement: QueryControl, context: StatementContext) -> list[ManagedQuery]:
     """The queries that the statement names; ids are not case-sensitive. ALL: the persistent ones."""
-    known = {q.id for q in context.queries}
-    there = [q for q in context.services.queries.all() if q.is_transient or q.id in known]
+    visible = {q.id for q in context.queries}
+    there = [q for q in context.services.queries.all() if q.is_transient or q.id in visible]
     if statement.query_id is None:
         return [q for q in there if not q.is_transient]
-    wanted = statement.query_id.upper()
-    found = [q for q in there if q.id.upper() == wanted]
-    if not found:
-        hint = query_hint(wanted, [q.id for q in there])
+    query_id = statement.query_id.upper()
+    matching = [q for q in there if q.id.upper() == query_id]
+    if not matching:
+        hint = query_hint(query_id, [q.id for q in there])
         raise KsqlError("QUERY_UNKNOWN", id=statement.query_id, hint=hint)
-    return found
+    return matching
 
 
 def _targets_now(

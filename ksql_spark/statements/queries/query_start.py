@@ -87,7 +87,7 @@ class QueryStart:
         #: roughly what the command log will store: prepare() adds schema ids
         self._document = None if context.is_replay else codec.encode(LoggedQuery.of(bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
-        self._made_topics: list[str] = []
+        self._created_topics: list[str] = []
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
             check_registrable(self._plan.records, self._services.registry)
@@ -161,15 +161,15 @@ class QueryStart:
     def _cleanup(self) -> CleanupRecord:
         """Return what to remove if the server is killed before the command is logged."""
         sink = self._plan.sink.topic
-        made = () if self._services.admin.topic(sink) is not None else (sink,)
-        return CleanupRecord(unlogged=Orphans(made))
+        new_topics = () if self._services.admin.topic(sink) is not None else (sink,)
+        return CleanupRecord(unlogged=Orphans(new_topics))
 
     def _prepare(self) -> Prepared:
         """Register the sink's schemas and create its topic; find the offsets where reading starts."""
         records = registered(self._plan.records, self._services.registry)
         self._plan = replace(self._plan, records=records)
         if create_sink_topic(self._plan, self._context):
-            self._made_topics.append(self._plan.sink.topic)
+            self._created_topics.append(self._plan.sink.topic)
         old = self._old()
         start = self._bound.start
         if old is None:
@@ -200,16 +200,18 @@ class QueryStart:
     def _ends(self, old: Starts) -> Starts:
         """The ends of what a version that is warmed up then knows as it is now: tables, and topics that only
         it reads."""
-        admin, found = self._services.admin, dict[str, dict[str, int]]()
+        admin, ends = self._services.admin, dict[str, dict[str, int]]()
         topics = admin.expanded(source.topic for source in self._plan.sources)
-        known = old.keys() - tables_in_state(self._plan)
-        for (topic, partition), end in admin.committed_ends(*(t for t in topics if t not in known)).items():
-            found.setdefault(end_of(topic), {})[str(partition)] = end
-        return found
+        old_streams = old.keys() - tables_in_state(self._plan)
+        for (topic, partition), end in admin.committed_ends(
+            *(t for t in topics if t not in old_streams)
+        ).items():
+            ends.setdefault(end_of(topic), {})[str(partition)] = end
+        return ends
 
     def _undo(self) -> None:
         """Delete the created topic."""
-        self._services.admin.delete_topics(self._made_topics)
+        self._services.admin.delete_topics(self._created_topics)
 
     def _apply(self, starts: Starts) -> Outcome:
         """Add the sink to the metastore, and start the query.
@@ -282,9 +284,9 @@ class QueryStart:
 
     def _order_warnings(self) -> tuple[str, ...]:
         """A sentence for each step that depends on an order of rows that is not certain."""
-        found = uncertain_orders(self._plan)
-        topics = [self._services.admin.topic(s.topic) for s in self._plan.sources] if found else []
-        return found if any(topic is not None and topic.partitions > 1 for topic in topics) else ()
+        warnings = uncertain_orders(self._plan)
+        topics = [self._services.admin.topic(s.topic) for s in self._plan.sources] if warnings else []
+        return warnings if any(topic is not None and topic.partitions > 1 for topic in topics) else ()
 
 
 def _require_all(
@@ -303,8 +305,8 @@ def _require_all(
 
 def _state_warnings(plan: Plan) -> tuple[str, ...]:
     """A sentence for each step whose state grows although a clause could bound it."""
-    kept = (unbounded_state(node) for stage in plan.stages for node in stage.stateful)
-    return tuple(text for text in kept if text is not None)
+    warnings = (unbounded_state(node) for stage in plan.stages for node in stage.stateful)
+    return tuple(text for text in warnings if text is not None)
 
 
 def _check_limit(context: StatementContext, replaced: KnownQuery | None) -> None:
@@ -368,7 +370,7 @@ def _check_loop(plan: Plan, context: StatementContext) -> None:
         above |= {name for q in context.queries if q.sink in above for name in q.sources}
         below |= {q.sink for q in context.queries if q.sources & below}
     written = [plan.sink.topic, *(s.topic for name in below if (s := metastore.find(name)) is not None)]
-    for source in (found for name in sorted(above) if (found := metastore.find(name)) is not None):
+    for source in (s for name in sorted(above) if (s := metastore.find(name)) is not None):
         if source.topic_pattern is not None and (looped := topic_patterns.names(source.topic, written)):
             reason = (
                 f"{source.name} reads all topics that match {source.topic_pattern}, and so would read topic "
@@ -386,10 +388,10 @@ def start_offsets(plan: Plan, context: StatementContext, start: Start = None) ->
     has those of all partitions (``_check_offsets``).
     """
     if isinstance(start, tuple):
-        given: dict[str, dict[str, int]] = {}
+        offsets: dict[str, dict[str, int]] = {}
         for topic, partition, offset in start:
-            given.setdefault(topic, {})[str(partition)] = offset
-        return given
+            offsets.setdefault(topic, {})[str(partition)] = offset
+        return offsets
     config = context.config
     reset: Literal["earliest", "latest"] | int | None = start
     if start is None and config.is_set("auto.offset.reset"):
@@ -408,7 +410,7 @@ def start_offsets(plan: Plan, context: StatementContext, start: Start = None) ->
             topic = archive_name(source.topic, context.services.admin.topic_id(source.topic))
             since_ms = None if at == "earliest" else int(at)
             for partition, offset in archives.first_offsets(source.archive, topic, since_ms).items():
-                known = starts[source.topic].get(str(partition))
-                if known is not None and offset < known:
+                current = starts[source.topic].get(str(partition))
+                if current is not None and offset < current:
                     starts[source.topic][str(partition)] = offset
     return starts

@@ -16,7 +16,7 @@ from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import UnionAll
-from ksql_spark.plan.operations import kept_state
+from ksql_spark.plan.operations import state_text
 from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -47,10 +47,10 @@ def check_known_queries(statement: Statement, context: StatementContext) -> None
     for relation in statement.find_all(ErrorsOf):
         query_id = relation.query_id
         queries = context.services.queries.all()
-        known = {*(q.id for q in queries), *(q.id for q in context.queries)}
-        if query_id in known or query_id in context.services.commands.query_ids:
+        ids = {*(q.id for q in queries), *(q.id for q in context.queries)}
+        if query_id in ids or query_id in context.services.commands.query_ids:
             continue
-        shown = [q.id for q in queries if uses_of(q).may_be_seen(context.rights)]
+        shown = [q.id for q in queries if uses_of(q).is_visible(context.rights)]
         raise failure("QUERY_UNKNOWN", relation, id=query_id, hint=query_hint(query_id, shown))
 
 
@@ -72,13 +72,13 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
         nonlocal unknown
         session = services.spark.session()
         rows = batch.run(bound, services.views, session, consumer, _TIMEOUT_S, config.__getitem__)
-        found = []
+        failed = []
         for of_topic, partition, offset, attempt, count in _values(rows):
             if of_topic == topic and partition is not None:
-                found.append(Failed(partition, offset, attempt))
+                failed.append(Failed(partition, offset, attempt))
             else:
                 unknown += count
-        return found
+        return failed
 
     def run() -> Entity:
         services.spark.await_start()
@@ -122,7 +122,7 @@ def _problem(plan: Plan) -> str | None:
     """Return why records may not go through a plan once more; None if they may."""
     for stage in plan.stages:
         for node in stage.stateful:
-            return f"{title(node)} keeps state, {kept_state(node)}, which has moved on since they occurred."
+            return f"{title(node)} keeps state, {state_text(node)}, which has moved on since they occurred."
     if any(source.is_table for source in plan.sources):
         return "it reads a table, whose rows may have newer values by now."
     if any(isinstance(node, UnionAll) for node in plan.last.operations):

@@ -54,7 +54,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             _check_constraints(row, values, context)
         if at:
             partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
-            context.known.note(source.topic, {partition: offset + 1})
+            context.positions.note(source.topic, {partition: offset + 1})
         else:  # librdkafka takes a timestamp of 0 for none, and sets the current time
             services.spark.write(source.topic, key_bytes, value_bytes, at)
 
@@ -83,8 +83,8 @@ def _check_constraints(row: BoundRow, values: Mapping[str, Any], context: Statem
             return None
         return written.get(node.name) or Literal(None, node.type)
 
-    found = context.services.spark.evaluate([transform(c.predicate, constant) for c in others])
-    for constraint, is_true in zip(others, found, strict=True):
+    results = context.services.spark.evaluate([transform(c.predicate, constant) for c in others])
+    for constraint, is_true in zip(others, results, strict=True):
         if is_true is not True:
             raise violation(row, constraint)
 
@@ -95,9 +95,9 @@ def _values(row: BoundRow, context: StatementContext) -> list[Any]:
     Raises:
         ValueError: a value, or a member of one, cannot be computed; in a query it would be NULL.
     """
-    found = [_plain(e) for _, e in row.values]
-    if None not in found:
-        return [None if value is None else widen(value) for value, widen in filter(None, found)]
+    constants = [_plain(e) for _, e in row.values]
+    if None not in constants:
+        return [None if value is None else widen(value) for value, widen in filter(None, constants)]
     return checked_values(row, context.services.spark.evaluate(to_evaluate(row)))
 
 

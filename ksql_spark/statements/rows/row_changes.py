@@ -40,10 +40,10 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
             for records in _pages(change, view, services):
                 services.producer.send_all(topic, records, now_ms)
                 count += len(records)
-        context.known.note(topic, services.producer.written.get(topic, {}))
+        context.positions.note(topic, services.producer.written.get(topic, {}))
         done = "updated" if change.row is not None else "deleted"
-        told = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {done}"
-        return RowsChanged(statement_text=statement.source_text, operation=word, count=count, message=told)
+        message = f"{count:,} row{'' if count == 1 else 's'} of {change.source.name} {done}"
+        return RowsChanged(statement_text=statement.source_text, operation=word, count=count, message=message)
 
     return Immediate(run, waits=True)
 
@@ -66,9 +66,11 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
     source, row = change.source, change.row
     columns = [] if row is None else [ColumnRef(c.name, c.type) for c in source.schema.value]
     rules = [] if row is None else [_afterwards(rule.predicate, row) for rule in source.constraints]
-    wanted = [*columns, *rules, *(to_evaluate(row) if row is not None else ())]
+    expressions = [*columns, *rules, *(to_evaluate(row) if row is not None else ())]
     _, serde = writing_serdes(source, services.registry)
-    for key, results in pull.evaluated(change.query, wanted, view, services.spark.session, services.registry):
+    for key, results in pull.evaluated(
+        change.query, expressions, view, services.spark.session, services.registry
+    ):
         if row is None:
             yield key, None
             continue

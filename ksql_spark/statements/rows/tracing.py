@@ -27,7 +27,7 @@ from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark import tracing
 from ksql_spark.spark.batch import evaluate_rows
-from ksql_spark.spark.tracing import Found, Place
+from ksql_spark.spark.tracing import Place, TracedRecords
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT
 
@@ -77,13 +77,13 @@ def _explained(
     ends: dict[str, dict[int, int]] = {topic: {} for topic in topics}
     for (topic, partition), end in context.services.admin.end_offsets(*topics).items():
         ends[topic][partition] = end
-    found = [_found(trace, ends, statement, query, context) for trace in traces]
+    results = [_traced(trace, ends, statement, query, context) for trace in traces]
     dropped: dict[str, int] = {}
-    for trace, each in zip(traces, found, strict=True):
+    for trace, each in zip(traces, results, strict=True):
         for number in sorted(n for n in each.counts if n is not None):
             reason = trace.steps[number]
             dropped[reason] = dropped.get(reason, 0) + each.counts[number]
-    used = sum(each.counts.get(None, 0) for each in found)
+    used = sum(each.counts.get(None, 0) for each in results)
     return RowExplanation(
         statement_text=statement.source_text,
         name=statement.name,
@@ -94,20 +94,20 @@ def _explained(
         dropped=tuple(DroppedRecords(reason=reason, count=count) for reason, count in dropped.items()),
         records=tuple(
             record
-            for trace, each in zip(traces, found, strict=True)
+            for trace, each in zip(traces, results, strict=True)
             for record in _records(list(dict.fromkeys([*each.first, *each.last])), trace, context)
         ),
         notes=tuple(_notes(statement, query, traces, ends, used, bool(used or dropped), context)),
     )
 
 
-def _found(
+def _traced(
     trace: Trace,
     ends: Mapping[str, Mapping[int, int]],
     statement: ExplainRow,
     query: ManagedQuery,
     context: StatementContext,
-) -> Found:
+) -> TracedRecords:
     topics = [relation.source.topic for relation in trace.inputs]
     starts = _starts(statement.name, query, context)
     return tracing.find(
@@ -157,14 +157,14 @@ def _columns(
     for place in places:
         offsets.setdefault(place.partition, []).append(place.offset)
     numbers = {(place.partition, place.offset): i for i, place in enumerate(places)}
-    found = read_at(admin.servers, source.topic, {p: sorted(o) for p, o in offsets.items()}, admin.settings)
+    records = read_at(admin.servers, source.topic, {p: sorted(o) for p, o in offsets.items()}, admin.settings)
     # the number travels in place of the event time
-    rows = [(r.key or b"", r.value or b"", numbers[r.partition, r.offset], None, None) for r in found]
+    rows = [(r.key or b"", r.value or b"", numbers[r.partition, r.offset], None, None) for r in records]
     columns = [c for c in source.schema.columns if c not in source.schema.headers]
-    wanted = [ColumnRef(ROWTIME, BIGINT), *(ColumnRef(c.name, c.type) for c in columns)]
+    expressions = [ColumnRef(ROWTIME, BIGINT), *(ColumnRef(c.name, c.type) for c in columns)]
     return {
         places[row[0]]: {c.name: api_value(v, c.type) for c, v in zip(columns, row[1:], strict=True)}
-        for row in evaluate_rows(context.services.spark.session(), source, rows, wanted, None)
+        for row in evaluate_rows(context.services.spark.session(), source, rows, expressions, None)
     }
 
 
@@ -174,7 +174,7 @@ def _notes(
     traces: Sequence[Trace],
     ends: Mapping[str, Mapping[int, int]],
     used: int,
-    is_found: bool,
+    is_traced: bool,
     context: StatementContext,
 ) -> list[str]:
     notes = []
@@ -218,7 +218,7 @@ def _notes(
     elif used:
         ended = "" if ttl_ms is None else ", unless its TTL has ended"
         notes.append(f"{belong}: the query has written it, or will once it has read all{ended}.")
-    if not is_found:
+    if not is_traced:
         what = f"topic {topics[0]}" if len(topics) == 1 else f"the topics {', '.join(topics)}"
         notes.append(f"No record of {what} belongs to the row.")
     unreadable = context.services.queries.figures.counts(query.id).unreadable

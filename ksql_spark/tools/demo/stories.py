@@ -113,9 +113,9 @@ def load(name: str, folder: Path = FOLDER) -> Story:
     Raises:
         StoryProblem: it does not exist, or a directive is wrong.
     """
-    known = names(folder)
-    if name not in known:
-        raise StoryProblem(f"Unknown story '{name}'. Available stories: {', '.join(known)}.")
+    stories = names(folder)
+    if name not in stories:
+        raise StoryProblem(f"Unknown story '{name}'. Available stories: {', '.join(stories)}.")
     file = folder / name / f"{name}.sql"
     return read(file, file.read_text(encoding="utf-8"))
 
@@ -159,10 +159,10 @@ def _step(word: str, rest: str, folder: Path) -> Step | None:
             return Then(rest)
         case "show" if rest.count("|") >= 2:
             title, form, source = (part.strip() for part in rest.split("|", 2))
-            found = dict(_forms(form))
-            key = tuple(column.strip() for column in found.get("key", "").split(",") if column.strip())
+            forms = dict(_forms(form))
+            key = tuple(column.strip() for column in forms.get("key", "").split(",") if column.strip())
             shown = _program(source.removeprefix("python "), folder, False)
-            return Show(title, shown if source.startswith("python ") else source, key, found.get("bar"))
+            return Show(title, shown if source.startswith("python ") else source, key, forms.get("bar"))
     return None
 
 

@@ -69,15 +69,15 @@ class Atom:
 
 def comments(gap: str, starts_text: bool) -> tuple[list[Comment], bool]:
     """The comments in the text between two tokens, and whether an empty line precedes the second token."""
-    found = []
+    between = []
     done, is_new_line = 0, starts_text
     for match in COMMENT.finditer(gap):
         lines = gap.count("\n", done, match.start()) + is_new_line
         text = match.group().rstrip()
         # `--` alone would take the next line into the comment (reference §1.1)
-        found.append(Comment("-- " if text == "--" else text, lines > 0, lines > 1))
+        between.append(Comment("-- " if text == "--" else text, lines > 0, lines > 1))
         done, is_new_line = match.end(), match.group().endswith("\n")
-    return found, gap.count("\n", done) + is_new_line > 1
+    return between, gap.count("\n", done) + is_new_line > 1
 
 
 def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
@@ -86,7 +86,7 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
     Raises:
         Irregular: brackets do not match, or something is not closed.
     """
-    made: list[Atom] = []
+    written: list[Atom] = []
     brackets: list[str] = []
     #: comments before the next token
     pending: list[str] = []
@@ -105,13 +105,13 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
         if start > last_end + 2:
             gap = text[last_end + 1 : start]
             if not gap.isspace():
-                _attach(comments(gap, False)[0], made, pending)
+                _attach(comments(gap, False)[0], written, pending)
         word = token.text if is_word else source if kind not in _WORDY else ""
         opens = closes = False
         inside = brackets[-1] if brackets else ""
 
         # the space
-        if not made or word in _NO_SPACE_BEFORE or last in _NO_SPACE_AFTER:
+        if not written or word in _NO_SPACE_BEFORE or last in _NO_SPACE_AFTER:
             space = False
         elif is_signed:
             space = source[0] == last
@@ -168,27 +168,27 @@ def atoms(tokens: Sequence[Token], text: str) -> list[Atom]:
             if word == "SELECT":
                 in_query = True
         is_signed = (word == "-" or word == "+") and (
-            not made
+            not written
             or (last_type == TokenType.VAR and last in RESERVED and last not in _VALUES)
             or (last_type not in _WORDY and last not in (")", "]", ">"))
             or is_signed
         )
-        if made and made[-1].text.endswith("*/") and made[-1].text != made[-1].word:
+        if written and written[-1].text.endswith("*/") and written[-1].text != written[-1].word:
             space = True
-        made.append(Atom(source, word, space, tuple(pending), (), opens, closes))
+        written.append(Atom(source, word, space, tuple(pending), (), opens, closes))
         pending.clear()
         before_last, last, last_type, last_end = last, word, kind, end
     if brackets:
         raise Irregular
-    return made
+    return written
 
 
-def _attach(found: list[Comment], made: list[Atom], pending: list[str]) -> None:
+def _attach(comments: list[Comment], atoms: list[Atom], pending: list[str]) -> None:
     """Give comments to the atom before them in their line, or keep them for the next atom."""
-    for comment in found:
+    for comment in comments:
         if comment.own_line or pending:
             pending.append(comment.text)
-        elif comment.text.startswith("/*") and "\n" not in comment.text and not made[-1].after:
-            made[-1].text += " " + comment.text
+        elif comment.text.startswith("/*") and "\n" not in comment.text and not atoms[-1].after:
+            atoms[-1].text += " " + comment.text
         else:
-            made[-1].after = (*made[-1].after, comment.text)
+            atoms[-1].after = (*atoms[-1].after, comment.text)

@@ -111,8 +111,8 @@ def _pieces_until_command(
     for token in tokens:
         if not current:
             gap = whole[done : token.start]
-            found, after_blank = comments(gap, done == start)
-            yield from map(_comment_piece, found)
+            gap_comments, after_blank = comments(gap, done == start)
+            yield from map(_comment_piece, gap_comments)
             if token.token_type == TokenType.VAR:
                 end = whole.find("\n", token.start)
                 line = whole[token.start : end if end >= 0 else len(whole)]
@@ -141,9 +141,9 @@ def _comment_piece(comment: Comment) -> _Piece:
 
 def _statement_pieces(tokens: list[Token], text: str, after_blank: bool) -> Iterator[_Piece]:
     try:
-        made = atoms(tokens, text)
-        following = _move_comments(made)
-        lines = _Layout(made).lines
+        statement_atoms = atoms(tokens, text)
+        following = _move_comments(statement_atoms)
+        lines = _Layout(statement_atoms).lines
         if _meanings(grammar.scan("\n".join(lines))) != _meanings(tokens):
             raise Irregular
     except (Irregular, RecursionError):
@@ -151,26 +151,26 @@ def _statement_pieces(tokens: list[Token], text: str, after_blank: bool) -> Iter
         return
     yield _Piece(lines, after_blank)
     for comment in following:
-        yield _Piece([comment], own_line=comment is not following[0] or not made[-1].after)
+        yield _Piece([comment], own_line=comment is not following[0] or not statement_atoms[-1].after)
 
 
 def _meanings(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
     return [(token.token_type, token.text) for token in tokens]
 
 
-def _move_comments(made: list[Atom]) -> list[str]:
+def _move_comments(atoms: list[Atom]) -> list[str]:
     """Put comments behind the comma or semicolon that follows them; those of the last atom are returned."""
-    for index in range(1, len(made)):
-        atom = made[index]
+    for index in range(1, len(atoms)):
+        atom = atoms[index]
         if atom.word == "," or atom.word == ";":
-            previous = made[index - 1]
+            previous = atoms[index - 1]
             if previous.after:
                 atom.after = (*previous.after, *atom.after)
                 previous.after = ()
-            if atom.before and index + 1 < len(made):
-                made[index + 1].before = (*atom.before, *made[index + 1].before)
+            if atom.before and index + 1 < len(atoms):
+                atoms[index + 1].before = (*atom.before, *atoms[index + 1].before)
                 atom.before = ()
-    last = made[-1]
+    last = atoms[-1]
     if last.word != ";":
         return []
     following, last.before = [*last.after, *last.before], ()
@@ -180,12 +180,12 @@ def _move_comments(made: list[Atom]) -> list[str]:
 # ---- one statement ---------------------------------------------------------------------------------------
 
 
-def _nested(made: list[Atom]) -> list[Node]:
+def _nested(atoms: list[Atom]) -> list[Node]:
     """Atoms with those in brackets, and CASE … END, in groups."""
     top: list[Node] = []
     nodes = top
     stack: list[tuple[list[Node], Atom]] = []
-    for atom in made:
+    for atom in atoms:
         is_case = atom.word == "CASE"
         if atom.opens or is_case:
             stack.append((nodes, atom))
@@ -321,11 +321,11 @@ def _clauses(nodes: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
 class _Layout:
     """Lays out the atoms of one statement; ``lines`` has the result."""
 
-    def __init__(self, made: list[Atom]) -> None:
+    def __init__(self, atoms: list[Atom]) -> None:
         self.lines: list[str] = []
         self._line = ""
         self._must_end = False
-        self._statement(_nested(made), made)
+        self._statement(_nested(atoms), atoms)
         if self._line:
             self.lines.append(self._line)
 
@@ -370,18 +370,18 @@ class _Layout:
 
     # ---- parts
 
-    def _statement(self, nodes: list[Node], made: list[Atom]) -> None:
-        ends = made[-1] if made[-1].word == ";" else None
+    def _statement(self, nodes: list[Node], atoms: list[Atom]) -> None:
+        ends = atoms[-1] if atoms[-1].word == ";" else None
         if ends is not None:
             nodes.pop()
-        last = made[-2 if ends is not None and len(made) > 1 else -1]
+        last = atoms[-2 if ends is not None and len(atoms) > 1 else -1]
         tail = 1 if ends is not None else 0
         if nodes:
             query = next((i for i in range(len(nodes)) if _is_query(nodes[i:])), len(nodes))
             is_simple = query == len(nodes) or all(
                 heads and _word(heads[0]) in _SIMPLE for heads, _ in _clauses(nodes[query:])
             )
-            kept, last.after = last.after, ()
+            comments, last.after = last.after, ()
             flat = _flat(nodes) if is_simple else None
             if self._fits(flat, tail):
                 assert flat is not None
@@ -393,7 +393,7 @@ class _Layout:
                     self._start(indent)
                     self._query(nodes[query:], indent, tail)
             if ends is None:
-                self._comments(kept, 0)
+                self._comments(comments, 0)
         if ends is not None:
             self._line += ends.text
 
@@ -414,13 +414,18 @@ class _Layout:
         parts = _split_before(nodes, starts)
         indent = 0
         for number, part in enumerate(parts):
-            left = tail if number == len(parts) - 1 else 0
+            tail_of_part = tail if number == len(parts) - 1 else 0
             text = _flat(part)
             # `) WITH (…` if the columns, or `CREATE … WITH (` if the properties, have lines of their own
-            if number and self._line != ")" and text is not None and INDENT + len(text) + left <= WIDTH:
+            if (
+                number
+                and self._line != ")"
+                and text is not None
+                and INDENT + len(text) + tail_of_part <= WIDTH
+            ):
                 indent = INDENT
                 self._start(indent)
-            self._sequence(part, indent, left)
+            self._sequence(part, indent, tail_of_part)
 
     def _query(self, nodes: Sequence[Node], indent: int, tail: int) -> None:
         clauses = _clauses(nodes)
@@ -431,7 +436,7 @@ class _Layout:
 
     def _clause(self, heads: list[Node], body: list[Node], indent: int, tail: int) -> None:
         last = _last(body or heads)
-        kept, last.after = last.after, ()
+        comments, last.after = last.after, ()
         before, _first(heads or body).before = _first(heads or body).before, ()
         for comment in before:
             self._line += comment
@@ -447,16 +452,16 @@ class _Layout:
             self._items(items, indent + INDENT, tail)
         else:
             self._sequence([*heads, *body], indent, tail)
-        self._comments(kept, indent)
+        self._comments(comments, indent)
 
     def _items(self, items: list[list[Node]], indent: int, tail: int) -> None:
         """Each item in a line of its own."""
         for number, item in enumerate(items):
             self._start(indent)
             last = _last(item)
-            kept, last.after = last.after, ()
+            comments, last.after = last.after, ()
             self._sequence(item, indent, tail if number == len(items) - 1 else 0)
-            self._comments(kept, indent)
+            self._comments(comments, indent)
 
     def _sequence(self, nodes: Sequence[Node], indent: int, tail: int) -> None:
         """Nodes from the current place on."""
@@ -507,18 +512,18 @@ class _Layout:
         inner = indent + INDENT
         for number, chunk in enumerate(chunks):
             flat = _flat(chunk)
-            left = tail if number == len(chunks) - 1 else 0
-            if self._fits(flat, left + 1):
+            tail_of_chunk = tail if number == len(chunks) - 1 else 0
+            if self._fits(flat, tail_of_chunk + 1):
                 assert flat is not None
                 self._put(flat, _space(chunk[0]), inner)
                 continue
             can_break = number > 0 and _word(chunk[0]) in _BREAKS
-            if can_break and flat is not None and len(flat) + left <= WIDTH - inner:
+            if can_break and flat is not None and len(flat) + tail_of_chunk <= WIDTH - inner:
                 self._start(inner)
                 self._put(flat, False, inner)
                 continue
             for node in chunk:
-                self._node(node, self._indent_of_line(indent), left)
+                self._node(node, self._indent_of_line(indent), tail_of_chunk)
 
     def _indent_of_line(self, least: int) -> int:
         return max(least, len(self._line) - len(self._line.lstrip(" "))) if self._line.strip() else least
@@ -556,6 +561,6 @@ class _Layout:
             if number or _word(part[0]) in ("WHEN", "ELSE"):
                 self._start(indent)
             last = _last(part)
-            kept, last.after = last.after, ()
+            comments, last.after = last.after, ()
             self._sequence(part, indent, 0)
-            self._comments(kept, indent)
+            self._comments(comments, indent)

@@ -62,8 +62,8 @@ def is_command(line: str) -> bool:
         return False
     from ksql_spark.shell import commands
 
-    found = commands.find(line)
-    return found is not None and len(found[1]) >= found[0].least_arguments
+    call = commands.find(line)
+    return call is not None and len(call[1]) >= call[0].least_arguments
 
 
 def _first_words() -> set[str]:

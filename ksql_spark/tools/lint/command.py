@@ -44,21 +44,23 @@ def _read(name: str) -> str:
     return sys.stdin.read() if name == STDIN else read_script(name)
 
 
-def _text(found: Mapping[str, Sequence[Finding]]) -> str:
-    lines = [f"{name}:{f.line}:{f.column}: {f.rule}: {f.message}\n" for name in found for f in found[name]]
+def _text(by_file: Mapping[str, Sequence[Finding]]) -> str:
+    lines = [
+        f"{name}:{f.line}:{f.column}: {f.rule}: {f.message}\n" for name in by_file for f in by_file[name]
+    ]
     return "".join(lines)
 
 
-def _json(found: Mapping[str, Sequence[Finding]]) -> str:
+def _json(by_file: Mapping[str, Sequence[Finding]]) -> str:
     rows = [
         {"file": name, "line": f.line, "column": f.column, "rule": f.rule, "message": f.message}
-        for name in found
-        for f in found[name]
+        for name in by_file
+        for f in by_file[name]
     ]
     return json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
 
 
-def _sarif(found: Mapping[str, Sequence[Finding]]) -> str:
+def _sarif(by_file: Mapping[str, Sequence[Finding]]) -> str:
     rules = [
         {
             "id": rule.name,
@@ -68,7 +70,7 @@ def _sarif(found: Mapping[str, Sequence[Finding]]) -> str:
         }
         for rule in RULES
     ]
-    results = [_result(name, finding) for name in found for finding in found[name]]
+    results = [_result(name, finding) for name in by_file for finding in by_file[name]]
     tool = {"driver": {"name": "ksql-spark lint", "version": __version__, "rules": rules}}
     log = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

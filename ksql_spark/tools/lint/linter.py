@@ -58,7 +58,7 @@ class Linter:
         comments = _without_tokens(text)
         ignores = dict(_marks(comments))
         tests = [comments.count("\n", 0, match.start()) + 1 for match in _TEST.finditer(comments)]
-        found = [finding for line in ignores for finding in _unknown_rules(line, ignores[line])]
+        findings = [finding for line in ignores for finding in _unknown_rules(line, ignores[line])]
         before: Catalog | None = None
         for piece, first, last in _statements(text):
             if tests and tests[0] < first:
@@ -71,8 +71,8 @@ class Linter:
                 here = list(self._findings(piece, first))
             except RecursionError:
                 here = [_finding(ERROR, too_deep().message, nodes.Position(1, 1), piece, first - piece.line)]
-            found += [finding for finding in here if finding.rule not in ignored]
-        return sorted(found, key=lambda finding: (finding.line, finding.column))
+            findings += [finding for finding in here if finding.rule not in ignored]
+        return sorted(findings, key=lambda finding: (finding.line, finding.column))
 
     def sources(self) -> Iterator[DataSource]:
         """The streams and tables that the texts have declared, with their columns."""
@@ -91,7 +91,7 @@ class Linter:
             place = nodes.Position(1, 1)
             if error.position is not None:
                 place = error.position
-            yield _finding(ERROR, error.again().message.split("\n")[0], place, piece, above)
+            yield _finding(ERROR, error.without_context().message.split("\n")[0], place, piece, above)
             return
         if not piece.complete:
             end = piece.tokens[-1]
@@ -137,9 +137,9 @@ def _marks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _unknown_rules(line: int, names: Iterable[str]) -> Iterator[Finding]:
-    known = [rule.name for rule in RULES]
+    rule_names = [rule.name for rule in RULES]
     for name in names:
-        if name not in known:
-            near = nearest(name, known)
+        if name not in rule_names:
+            near = nearest(name, rule_names)
             hint = f" Did you mean '{near}'?" if near else ""
             yield Finding(ERROR, f"There is no rule '{name}'.{hint}", line, 1)

@@ -28,7 +28,7 @@ class Checked:
 
 
 #: a part of the statement (None: all of it), and what is wrong there
-Found = tuple[Any, str]
+Violation = tuple[Any, str]
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class Rule:
     why: str
     bad: str
     good: str
-    check: Callable[[Checked], Iterable[Found]] | None
+    check: Callable[[Checked], Iterable[Violation]] | None
 
 
 # ---- checks ----------------------------------------------------------------------------------------------
 
 
-def _unbounded_state(checked: Checked) -> Iterator[Found]:
+def _unbounded_state(checked: Checked) -> Iterator[Violation]:
     if checked.query is None:
         return
     for node in trees.walk(checked.query.root):
@@ -66,7 +66,7 @@ def _unbounded_state(checked: Checked) -> Iterator[Found]:
             return
 
 
-def _window_without_grace(checked: Checked) -> Iterator[Found]:
+def _window_without_grace(checked: Checked) -> Iterator[Violation]:
     if checked.query is None:
         return
     for select in checked.statement.find_all(syntax.Select):
@@ -94,7 +94,7 @@ def _shown(key: Expression, side: nodes.Node) -> str:
     return text
 
 
-def _join_repartition(checked: Checked) -> Iterator[Found]:
+def _join_repartition(checked: Checked) -> Iterator[Violation]:
     if checked.query is None:
         return
     joins = [node for node in trees.walk(checked.query.root) if isinstance(node, nodes.Join)]
@@ -111,7 +111,7 @@ def _join_repartition(checked: Checked) -> Iterator[Found]:
             yield place, f"The join must repartition its input: {' and '.join(sides)} {are}."
 
 
-def _select_star(checked: Checked) -> Iterator[Found]:
+def _select_star(checked: Checked) -> Iterator[Violation]:
     statement = checked.statement
     if not isinstance(statement, CreateAsSelect | InsertSelect):
         return
@@ -124,7 +124,7 @@ def _select_star(checked: Checked) -> Iterator[Found]:
             yield item, "SELECT * takes the columns that its input has when the query starts."
 
 
-def _missing_key(checked: Checked) -> Iterator[Found]:
+def _missing_key(checked: Checked) -> Iterator[Violation]:
     statement = checked.statement
     if (
         isinstance(statement, CreateSource)
@@ -135,7 +135,7 @@ def _missing_key(checked: Checked) -> Iterator[Found]:
         yield statement.this, "The stream has no KEY column."
 
 
-def _non_deterministic(checked: Checked) -> Iterator[Found]:
+def _non_deterministic(checked: Checked) -> Iterator[Violation]:
     if not isinstance(checked.statement, CreateAsSelect | InsertSelect):
         return
     for call in checked.statement.find_all(syntax.FunctionCall):

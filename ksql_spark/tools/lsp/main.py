@@ -62,7 +62,7 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     """
     server = LanguageServer("ksql-spark", __version__)
 
-    def known() -> Metadata:
+    def metadata() -> Metadata:
         return cache.current if cache is not None else Metadata()
 
     def document(uri: str) -> TextDocument:
@@ -81,7 +81,7 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def check(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         opened = document(params.text_document.uri)
-        diagnostics = [_diagnostic(one, opened) for one in text.findings(opened.source, known())]
+        diagnostics = [_diagnostic(one, opened) for one in text.findings(opened.source, metadata())]
         if len(server.workspace.get_text_document(opened.uri).source) > MAX_CHARACTERS:
             diagnostics = [types.Diagnostic(_range(text.Place(1, 1, 1), opened), _TOO_LONG)]
         server.text_document_publish_diagnostics(
@@ -100,7 +100,7 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
         opened = document(params.text_document.uri)
         offset = opened.offset_at_position(params.position)
         items = []
-        for number, one in enumerate(text.completions(opened.source, offset, known())):
+        for number, one in enumerate(text.completions(opened.source, offset, metadata())):
             begin = opened.position_codec.position_to_client_units(
                 opened.lines, _position(opened.source, offset - one.length)
             )
@@ -118,22 +118,22 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         opened = document(params.text_document.uri)
-        found = text.hover(opened.source, opened.offset_at_position(params.position), known())
-        if found is None:
+        hovered = text.hover(opened.source, opened.offset_at_position(params.position), metadata())
+        if hovered is None:
             return None
-        content, place = found
+        content, place = hovered
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, content), _range(place, opened))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:
         here = document(params.text_document.uri)
-        found = text.word_at(here.source, here.offset_at_position(params.position))
-        if found is None:
+        word = text.word_at(here.source, here.offset_at_position(params.position))
+        if word is None:
             return None
         # the file itself first, then the other open ones
         others = (other for uri, other in server.workspace.text_documents.items() if uri != here.uri)
         for opened in (here, *others):
-            place = text.definition(opened.source, text.name_of(found[0]))
+            place = text.definition(opened.source, text.name_of(word[0]))
             if place is not None:
                 return types.Location(opened.uri, _range(place, opened))
         return None

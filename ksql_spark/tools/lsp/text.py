@@ -35,27 +35,27 @@ class Place:
     length: int
 
 
-def findings(text: str, known: Metadata | None = None) -> list[Finding]:
+def findings(text: str, of_server: Metadata | None = None) -> list[Finding]:
     """The errors of a text, and what the rules of lint find.
 
     Args:
         text: the text.
-        known: what a server has.
+        of_server: what a server has.
     """
     linter = Linter({})
-    linter.run(_of_server(text, known or Metadata()))
+    linter.run(_of_server(text, of_server or Metadata()))
     return linter.run(text)
 
 
-def completions(text: str, offset: int, known: Metadata) -> list[Candidate]:
+def completions(text: str, offset: int, of_server: Metadata) -> list[Candidate]:
     """Return what may follow at ``offset``: the shell's completion, with what the text declares.
 
     Args:
         text: the text.
         offset: where the cursor is.
-        known: what a server has.
+        of_server: what a server has.
     """
-    return complete(text[:offset], metadata(text, known), after=text[offset:])
+    return complete(text[:offset], metadata(text, of_server), after=text[offset:])
 
 
 def metadata(text: str, of_server: Metadata) -> Metadata:
@@ -78,14 +78,14 @@ def metadata(text: str, of_server: Metadata) -> Metadata:
     )
 
 
-def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
+def hover(text: str, offset: int, of_server: Metadata) -> tuple[str, Place] | None:
     """Describe the word at ``offset`` in Markdown; return None if nothing is known about it."""
-    found = word_at(text, offset)
-    if found is None:
+    word_and_place = word_at(text, offset)
+    if word_and_place is None:
         return None
-    word, place = found
+    word, place = word_and_place
     name = name_of(word)
-    here = metadata(text, known)
+    here = metadata(text, of_server)
     if name in here.schemas:
         kind = "TABLE" if name in here.tables else "STREAM"
         columns = ",\n".join(
@@ -98,7 +98,7 @@ def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
         return f"```sql\n{name}{signature(spec)}\n```\n{spec.description}", place
     if here.column_types.get(name):
         return f"```sql\n{name} {here.column_types[name]}\n```", place
-    nodes = pages.found([name])
+    nodes = pages.statements_named([name])
     if len(nodes) == 1 and not word.startswith("`"):
         return f"{pages.PAGES[nodes[0]].what}\n```sql\n{pages.syntax(nodes[0])}\n```", place
     return None
@@ -106,7 +106,7 @@ def hover(text: str, offset: int, known: Metadata) -> tuple[str, Place] | None:
 
 def definition(text: str, name: str) -> Place | None:
     """Return where the stream, table or type ``name`` is declared; the last declaration counts."""
-    found: Place | None = None
+    last: Place | None = None
     for piece in grammar.split(text):
         try:
             tree = grammar.parse_statement(piece)
@@ -118,8 +118,8 @@ def definition(text: str, name: str) -> Place | None:
                 piece.tokens[0],
             )
             line = text.count("\n", 0, at.start) + 1
-            found = Place(line, _column(text, at.start), at.end - at.start + 1)
-    return found
+            last = Place(line, _column(text, at.start), at.end - at.start + 1)
+    return last
 
 
 def word_at(text: str, offset: int) -> tuple[str, Place] | None:
@@ -169,24 +169,24 @@ def _end(text: str, place: Place) -> int:
     return sum(len(line) + 1 for line in lines[: place.line - 1]) + place.column - 1 + place.length
 
 
-def _declared(text: str, known: Metadata) -> Iterator[DataSource]:
+def _declared(text: str, of_server: Metadata) -> Iterator[DataSource]:
     linter = Linter({})
-    linter.run(_of_server(text, known))
+    linter.run(_of_server(text, of_server))
     theirs = {source.name for source in linter.sources()}
     linter.run(text)
     yield from (source for source in linter.sources() if source.name not in theirs)
 
 
-def _of_server(text: str, known: Metadata) -> str:
+def _of_server(text: str, of_server: Metadata) -> str:
     """Statements that declare what ``text`` names and a server has, without what the text declares itself."""
-    named = {name_of(match[0]) for match in _WORD.finditer(text)} & set(known.schemas)
+    named = {name_of(match[0]) for match in _WORD.finditer(text)} & set(of_server.schemas)
     statements = []
-    for name in sorted(name for name in named if known.schemas[name] and definition(text, name) is None):
-        is_table, keys = name in known.tables, known.keys.get(name, ())
+    for name in sorted(name for name in named if of_server.schemas[name] and definition(text, name) is None):
+        is_table, keys = name in of_server.tables, of_server.keys.get(name, ())
         columns = ", ".join(
             f"{quoted_name(column)} {type_text(schema)}"
             + (f"{' PRIMARY' * is_table} KEY" if column in keys else "")
-            for column, schema in known.schemas[name].items()
+            for column, schema in of_server.schemas[name].items()
         )
         # the formats do not matter here
         statements.append(

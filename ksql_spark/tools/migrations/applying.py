@@ -52,7 +52,7 @@ class Wanted:
     version: int | None = None
 
 
-def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
+def check_applied(migrations: Sequence[Migration], standing: Standing) -> int:
     """Check that the files of applied versions are unchanged; returns their number.
 
     Raises:
@@ -60,9 +60,9 @@ def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
     """
     files = {migration.version: migration for migration in migrations}
     count = 0
-    version = known.migrated
+    version = standing.migrated
     while version != NO_VERSION:
-        event = known.versions.get(version)
+        event = standing.versions.get(version)
         if event is None or event.state != MIGRATED:
             raise ClientError(f"The server has no record of how version {version} was applied.")
         file = files.get(int(version))
@@ -79,37 +79,37 @@ def check_applied(migrations: Sequence[Migration], known: Standing) -> int:
 
 
 def choose(
-    migrations: Sequence[Migration], known: Standing, wanted: Wanted, *, takes_over: bool = False
+    migrations: Sequence[Migration], standing: Standing, selection: Wanted, *, takes_over: bool = False
 ) -> list[Migration]:
     """The migrations to apply, in order.
 
     Args:
         migrations: all, by version.
-        known: the state on the server.
-        wanted: the requested versions.
+        standing: the state on the server.
+        selection: the requested versions.
         takes_over: whether to continue although another process is applying a version.
 
     Raises:
         ClientError: a version is running, or the requested one does not exist or was already applied.
     """
-    if known.holder is not None and not takes_over:
-        raise _busy(known.holder)
-    current = known.current
+    if standing.holder is not None and not takes_over:
+        raise _busy(standing.holder)
+    current = standing.current
     newest = 0 if current is None else int(current.version)
     begin = newest + 1 if current is None or current.state == MIGRATED else newest
     ahead = [migration for migration in migrations if migration.version >= begin]
-    for version in (wanted.version, wanted.until):
+    for version in (selection.version, selection.until):
         if version is None:
             continue
         if version < begin:
             raise ClientError(f"Version {version} is not newer than the last applied version, {newest}.")
         if version not in {migration.version for migration in ahead}:
             raise ClientError(f"No migration has version {version}.")
-    if wanted.version is not None:
-        return [migration for migration in ahead if migration.version == wanted.version]
-    if wanted.until is not None:
-        return [migration for migration in ahead if migration.version <= wanted.until]
-    return ahead[:1] if wanted.next else ahead
+    if selection.version is not None:
+        return [migration for migration in ahead if migration.version == selection.version]
+    if selection.until is not None:
+        return [migration for migration in ahead if migration.version <= selection.until]
+    return ahead[:1] if selection.next else ahead
 
 
 def _busy(holder: Event) -> ClientError:
@@ -162,12 +162,12 @@ class Applying:
         self._console = console
         self._variables = variables
 
-    def apply(self, migration: Migration, known: Standing) -> Standing:
+    def apply(self, migration: Migration, before: Standing) -> Standing:
         """Run a file's statements one by one. Statements before an error are not undone.
 
         Args:
             migration: the file.
-            known: the state on the server; a version that another process is applying is taken over.
+            before: the state on the server; a version that another process is applying is taken over.
 
         Returns:
             The state after it.
@@ -184,10 +184,10 @@ class Applying:
             checksum=migration.checksum(),
             started_on=_now(),
             completed_on="",
-            previous=known.migrated,
+            previous=before.migrated,
             error_reason=NO_REASON,
         )
-        self._claim(begun, known)
+        self._claim(begun, before)
         self._console.line(self._console.bold(f"Applying {migration.path.name}"))
         self._history.write(begun)
         try:
@@ -196,28 +196,28 @@ class Applying:
             message = failure.located(migration.path.name)
             raise self._failed(begun, message) from None
         except KeyboardInterrupt:
-            told = "stopped by Ctrl-C or SIGTERM; the server may still run the last statement."
-            reason = f"{migration.path.name}: {told}"
+            cause = "stopped by Ctrl-C or SIGTERM; the server may still run the last statement."
+            reason = f"{migration.path.name}: {cause}"
             self._console.error(str(self._failed(begun, reason)))
             raise
         ended = self._end(begun, MIGRATED, NO_REASON)
-        versions = {**known.versions, ended.version: ended}
+        versions = {**before.versions, ended.version: ended}
         return Standing(versions, current=ended)
 
-    def _claim(self, begun: Event, known: Standing) -> None:
+    def _claim(self, begun: Event, before: Standing) -> None:
         """Make sure that nobody else applies a version until this one has finished.
 
         Raises:
-            ClientError: another process is doing so, or has done so since ``known`` was read.
+            ClientError: another process is doing so, or has done so since ``before`` was read.
         """
         claim = replace(begun, state=CLAIMED, name=uuid.uuid4().hex, checksum="", error_reason="")
-        if known.holder is not None:
-            claim = replace(claim, error_reason=token(known.holder))
+        if before.holder is not None:
+            claim = replace(claim, error_reason=token(before.holder))
         self._history.claim(claim)
         now = standing(self._history.read())
         if now.holder is None or token(now.holder) != token(claim):
             raise _busy(now.holder or claim)
-        if now.current != known.current:
+        if now.current != before.current:
             self._history.claim(replace(claim, state=RELEASED))
             raise ClientError("Another process has applied migrations meanwhile. Check info, then try again.")
 

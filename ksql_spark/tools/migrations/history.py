@@ -196,7 +196,7 @@ def token(holder: Event) -> str:
 
 def standing(events: Iterable[tuple[str, Event]]) -> Standing:
     """The state after all events, in order."""
-    found = Standing()
+    state = Standing()
     for key, event in events:
-        found = found.with_event(key, event)
-    return found
+        state = state.with_event(key, event)
+    return state

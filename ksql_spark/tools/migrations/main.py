@@ -116,12 +116,12 @@ def _destroy(options: argparse.Namespace, console: Console) -> None:
 
 
 def _apply(options: argparse.Namespace, console: Console) -> None:
-    wanted = Wanted(options.next, options.until, options.version)
+    selection = Wanted(options.next, options.until, options.version)
     with _Server(options, console) as server, _stopped_by_sigterm():
         migrations = server.project.migrations()
         current = standing(server.history.read())
         check_applied(migrations, current)
-        chosen = choose(migrations, current, wanted, takes_over=options.take_over)
+        chosen = choose(migrations, current, selection, takes_over=options.take_over)
         for migration in chosen:  # an error in the last file is found before the first one runs
             parts_of(migration)
         if not chosen:
@@ -161,8 +161,8 @@ def _show(migration: Migration, console: Console) -> None:
     console.line()
 
 
-def _at(known: Standing) -> str:
-    version = known.migrated
+def _at(state: Standing) -> str:
+    version = state.migrated
     return "No version is applied." if version == NO_VERSION else f"The current version is {version}."
 
 
@@ -176,12 +176,12 @@ def _info(options: argparse.Namespace, console: Console) -> None:
     with _Server(options, console) as server:
         migrations = server.project.migrations()
         try:
-            known = standing(server.history.read())
+            state = standing(server.history.read())
         except NotInitialized as error:
-            known = Standing()
+            state = Standing()
             console.warning(str(error))
-    console.line(_at(known))
-    console.line(draw(Table(_HEADERS, _rows(migrations, known.versions)), console))
+    console.line(_at(state))
+    console.line(draw(Table(_HEADERS, _rows(migrations, state.versions)), console))
 
 
 def _rows(migrations: Sequence[Migration], last: Mapping[str, Event]) -> list[list[str]]:

@@ -103,8 +103,8 @@ class Project:
     @property
     def folder(self) -> Path:
         """The directory of the migration files."""
-        given = self.properties.get("ksql.migrations.dir.override")
-        return Path(given).expanduser() if given else self.config.parent / FOLDER
+        folder = self.properties.get("ksql.migrations.dir.override")
+        return Path(folder).expanduser() if folder else self.config.parent / FOLDER
 
     @property
     def stream(self) -> str:
@@ -128,14 +128,14 @@ class Project:
 
     def client(self) -> Client:
         """A client of the server. Raises OptionProblem."""
-        given = argparse.Namespace(
+        options = argparse.Namespace(
             user=self.properties.get("ksql.auth.basic.username"),
             password=self.properties.get("ksql.auth.basic.password"),
             token=self.properties.get("bearer.auth.token"),
             confluent_api_key=None,
             confluent_api_secret=None,
         )
-        return make_client(self.properties[_URL], given, self.properties)
+        return make_client(self.properties[_URL], options, self.properties)
 
     def migrations(self) -> list[Migration]:
         """The files by version; files with other names are not migrations.

@@ -73,13 +73,13 @@ class Assertions:
         keys = [field["name"] for field in description["fields"] if field.get("type") == "KEY"]
         names = self._columns(statement, keys, types)
         expected = self._evaluated([types[name] for name in names], statement)
-        found = self._next(statement.name, list(types))
-        given = [found.values[name] for name in names]
-        if not found.is_tombstone:
-            shown = ", ".join(f"{name} {_shown(value)}" for name, value in found.values.items())
+        row = self._next(statement.name, list(types))
+        actual = [row.values[name] for name in names]
+        if not row.is_tombstone:
+            shown = ", ".join(f"{name} {_shown(value)}" for name, value in row.values.items())
             raise AssertionFailed(f"Expected a tombstone, but the record has values: {shown}")
-        if given != expected:
-            raise AssertionFailed(_difference(names, expected, given))
+        if actual != expected:
+            raise AssertionFailed(_difference(names, expected, actual))
 
     def source(self, statement: AssertSource) -> None:
         """Check that a stream or table has these columns and properties. Raises as ``values``."""
@@ -93,8 +93,8 @@ class Assertions:
         for property_ in statement.properties:
             members = _DESCRIBED.get(property_.name.upper())
             if members is None:
-                known = ", ".join(sorted(_DESCRIBED))
-                raise ClientError(f"ASSERT cannot compare {property_.name}. It compares {known}.")
+                names = ", ".join(sorted(_DESCRIBED))
+                raise ClientError(f"ASSERT cannot compare {property_.name}. It compares {names}.")
             for member in members:
                 _compare(property_.name.upper(), property_.value, description.get(member))
 
@@ -141,13 +141,13 @@ class Assertions:
             rows = self._rows[name] = Rows(self._client, quoted_name(name), columns)
             for _ in range(read):
                 rows.next(self._timeout_s)
-        found = rows.next(self._timeout_s)
-        if found is None:
+        row = rows.next(self._timeout_s)
+        if row is None:
             raise AssertionFailed(
                 f"Expected another record in {name}, but there were no more than {rows.count} "
                 f"after {self._timeout_s:g} s."
             )
-        return found
+        return row
 
     # ---- what is expected ----------------------------------------------------------------------------
 
@@ -163,10 +163,10 @@ class Assertions:
         stream, rows = self._scratch[key]
         values = ", ".join(grammar.render(value) for value in statement.values)
         self._client.run(f"INSERT INTO {stream} ({', '.join(names)}) VALUES ({values});", Settings())
-        found = rows.next(self._timeout_s)
-        if found is None:
+        row = rows.next(self._timeout_s)
+        if row is None:
             raise ClientError(f"The expected values could not be read within {self._timeout_s:g} s.")
-        return [found.values[name] for name in names]
+        return [row.values[name] for name in names]
 
     def _declared(self, statement: AssertSource) -> list[dict[str, Any]]:
         """The columns that a statement declares, as DESCRIBE shows them."""

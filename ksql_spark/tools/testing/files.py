@@ -48,15 +48,15 @@ def find(places: Iterable[Path]) -> list[Path]:
     Raises:
         OptionProblem: there are none.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for place in places:
         if not place.exists():
             raise OptionProblem(f"{place} does not exist.")
         inside = sorted(place.rglob("*.sql")) if place.is_dir() else [place]
         if not inside:
             raise OptionProblem(f"{place} contains no *.sql file.")
-        found.update(dict.fromkeys(inside))
-    return list(found)
+        files.update(dict.fromkeys(inside))
+    return list(files)
 
 
 def read(path: Path) -> list[SqlTest]:
@@ -86,9 +86,9 @@ def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
             # as many empty lines as there are lines before, so that positions are those of the file
             test, body = SqlTest(path, value, number), [""] * number
         elif directive not in (_ERROR, _MESSAGE):
-            known = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))
+            directives = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))
             raise OptionProblem(
-                f"{path}:{number}: unknown directive --@{directive}. Known directives: {known}."
+                f"{path}:{number}: unknown directive --@{directive}. Known directives: {directives}."
             )
         elif test is None:
             raise OptionProblem(f"{path}:{number}: no --@test precedes this line.")

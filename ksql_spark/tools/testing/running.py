@@ -76,10 +76,10 @@ class Runner:
         """Drop all queries, streams, tables, types and topics, and these functions. Raises ClientError."""
         self._client.run("TERMINATE ALL;")
         for round_ in range(_DROP_ROUNDS):
-            left = [*self._listed("STREAM"), *self._listed("TABLE")]
-            if not left:
+            remaining = [*self._listed("STREAM"), *self._listed("TABLE")]
+            if not remaining:
                 break
-            for kind, name in left:
+            for kind, name in remaining:
                 try:
                     self._drop(kind, name)
                 except ServerError:
@@ -215,11 +215,11 @@ class _Run:
 
     def _with_topic(self, part: grammar.StatementText, statement: CreateSource) -> grammar.StatementText:
         """The statement, changed so that it creates a missing topic with one partition."""
-        given: dict[str, Any] = {one.name.upper(): one.value for one in statement.properties}
-        if not given or "PARTITIONS" in given:
+        properties: dict[str, Any] = {one.name.upper(): one.value for one in statement.properties}
+        if not properties or "PARTITIONS" in properties:
             return part
         (answer,) = self._client.run("SHOW ALL TOPICS;")
-        if given.get("KAFKA_TOPIC", statement.name) in (one["name"] for one in answer["topics"]):
+        if properties.get("KAFKA_TOPIC", statement.name) in (one["name"] for one in answer["topics"]):
             return part
         return replace(part, text=f"{part.text[:-1]}, PARTITIONS = 1)")  # it ends with WITH (…)
 

@@ -50,7 +50,7 @@ def _record(place: str, data: bytes, text: str) -> Record:
         "KAFKA": b"%s",
     }
     if place in elsewhere:
-        made = elsewhere[place] % data
+        altered = elsewhere[place] % data
     else:
         good = bound.encode([{"@": 7} if is_map else "@", 1])
         assert good is not None
@@ -58,11 +58,11 @@ def _record(place: str, data: bytes, text: str) -> Record:
         prefix = b"" if format_ in ("JSON", "JSON_SR", "DELIMITED") else bytes([len(data) * size])
         frame = 5 if isinstance(bound, FramedSerde) else 0
         mark = b"@" if not prefix else bytes([size]) + b"@"
-        made = good[:frame] + good[frame:].replace(mark, prefix + data)
+        altered = good[:frame] + good[frame:].replace(mark, prefix + data)
     value = {text: 7} if is_map else text + '"' * (place == "DELIMITED QUOTED")
     row = {"S": "a" if place.startswith("JSON ") else value} | ({} if is_bare else {"N": 1})
     is_bad = place in _STRICT and data not in _VALID
-    return record(f"{place}: text {data!r}", bound, made, BAD if is_bad else row)
+    return record(f"{place}: text {data!r}", bound, altered, BAD if is_bad else row)
 
 
 def _records() -> Iterator[Record]:

@@ -29,7 +29,7 @@ from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Found, Place
+from ksql_spark.spark.tracing import Place, TracedRecords
 from tests.connect_server import ConnectServer
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
@@ -99,7 +99,7 @@ class Placement:
 
     def notes(self) -> dict[str, Any]:
         lags = [1_700_000_000_000, {"C": {"0": (3, 5)}}]
-        return {"y": SimpleNamespace(host="there:2", told={"server": {"lags": lags}})}
+        return {"y": SimpleNamespace(host="there:2", content={"server": {"lags": lags}})}
 
     def state_of(self, query_id: str, notes: Any) -> tuple[str, str | None]:
         return ("RUNNING", "there:2") if query_id == "CTAS_C_3" else ("ELSEWHERE", None)
@@ -269,7 +269,7 @@ def test_bodies_are_as_they_were(
 ) -> None:
     monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", lambda session, key, partitions: partitions - 1)
     places = [Place(1_700_000_000_000, 0, 0, 7, None)]
-    monkeypatch.setattr(tracing, "find", lambda *_, **__: Found({None: 1}, places, places))
+    monkeypatch.setattr(tracing, "find", lambda *_, **__: TracedRecords({None: 1}, places, places))
     columns = {places[0]: {"K": "a", "V": 1}}
     monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: columns)
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))

@@ -16,7 +16,7 @@ class Server:
     def __init__(self) -> None:
         self.now, self.collected = 50.0, 0
         self.runs: frozenset[Hashable] = frozenset()
-        self.heap: HeapUse | None = HeapUse(collections=10, taken=120 * MB, needed=100 * MB)
+        self.heap: HeapUse | None = HeapUse(collections=10, committed=120 * MB, needed=100 * MB)
         self.watch = HeapMonitor(lambda: self.runs, lambda: self.heap, self._collect, lambda: self.now)
 
     def _collect(self) -> None:

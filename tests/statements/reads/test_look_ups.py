@@ -98,11 +98,11 @@ def test_an_answer_says_that_the_tables_query_does_not_run(
     for expected in ((), ("CTAS_INTS_1",)):
         stopped["INTS"] = expected
         service.query(request := Request("SELECT n FROM ints WHERE id = 1;"))
-        assert request.known.stopped == expected
+        assert request.positions.stopped == expected
         look_up = service.look_up("SELECT n FROM ints WHERE id = 1;", {})
         assert look_up is not None and look_up.stopped == expected
         service.query(other := Request("SELECT n FROM texts WHERE id = 'a';"))
-        assert other.known.stopped == ()
+        assert other.positions.stopped == ()
 
 
 def at_once(service: QueryService, text: str) -> list[list[Any]] | None:
@@ -360,7 +360,7 @@ def test_an_answer_has_what_its_token_knows(
             request = Request(text, consistency_token=token)
             stream = service.query(request)
         assert [row.values for row in stream.read(0) or []] == [[number]]
-        known = request.known.token
+        known = request.positions.token
         assert known is not None and decode(known)["texts"] == ends
 
 

@@ -162,8 +162,8 @@ def test_each_change_sees_those_before_it(items: Table) -> None:
 def test_the_answer_names_what_was_written(items: Table) -> None:
     request = Request("DELETE FROM items WHERE a = 0;")
     items.world.answers(request)
-    assert request.known.token is not None
-    offsets = decode(request.known.token)[items.topic]
+    assert request.positions.token is not None
+    offsets = decode(request.positions.token)[items.topic]
     assert sum(offsets.values()) == len(items.records())
 
 

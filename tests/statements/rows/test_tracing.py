@@ -14,7 +14,7 @@ from ksql_spark.expressions import Expression, columns_in
 from ksql_spark.plan import nodes, trees
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Found, Place, _dropped_by
+from ksql_spark.spark.tracing import Place, TracedRecords, _dropped_by
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v + 1 AS more, w FROM s WHERE v > 3 EMIT CHANGES;"
@@ -29,13 +29,13 @@ class Finding:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.first, self.last = Place(1000, 0, 0, 7, None), Place(2000, 0, 1, 8, None)
-        self.found = Found({None: 2, 1: 3, 0: 4}, [self.first], [self.last])
+        self.traced = TracedRecords({None: 2, 1: 3, 0: 4}, [self.first], [self.last])
 
     def find(
         self, session: Any, consumer: Any, trace: Any, starts: Any, ends: Any, setting: Any, **more: Any
-    ) -> Found:
+    ) -> TracedRecords:
         self.asked.append({"trace": trace, "starts": starts, "ends": ends, **more})
-        return self.found
+        return self.traced
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_an_aggregate_that_was_appended_lacks_older_records(world: World, findin
         "CREATE OR REPLACE TABLE y WITH (EVOLVE = 'in-place') AS "
         "SELECT k, COUNT(*) AS n, SUM(v) AS total FROM s GROUP BY k;"
     )
-    finding.found = Found({None: 1}, [Place(1000, 0, 0, 7, None)], [Place(1000, 0, 0, 7, None)])
+    finding.traced = TracedRecords({None: 1}, [Place(1000, 0, 0, 7, None)], [Place(1000, 0, 0, 7, None)])
     assert world.one("EXPLAIN ROW FROM y WHERE k = 'a';")["notes"] == [
         "SUM(V) began empty when it was appended in place: older records are not in it."
     ]
@@ -88,13 +88,13 @@ def test_an_aggregate_that_was_appended_lacks_older_records(world: World, findin
 
 def test_a_missing_row(world: World, finding: Finding) -> None:
     world.run(X)
-    finding.found = Found({1: 1, None: 1}, [Place(1000, 0, 0, 7, 1)], [Place(1000, 0, 0, 7, 1)])
+    finding.traced = TracedRecords({1: 1, None: 1}, [Place(1000, 0, 0, 7, 1)], [Place(1000, 0, 0, 7, 1)])
     told = world.one("EXPLAIN MISSING ROW FROM x WHERE w = 'tea';")
     assert not finding.asked[0]["used"]
     (record,) = told["records"]
     assert record["reason"] == "WHERE (V > 3) is not true"
     assert told["notes"] == ["1 record belongs to it: HAVING (COUNT(*) > 1) is not true of the result."]
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     assert world.one("EXPLAIN MISSING ROW FROM x WHERE w = 'tea';")["notes"] == [
         "No record of topic s belongs to the row."
     ]
@@ -102,7 +102,7 @@ def test_a_missing_row(world: World, finding: Finding) -> None:
 
 def test_columns_are_those_that_they_are_made_of(world: World, finding: Finding) -> None:
     world.run(A + "CREATE STREAM b AS SELECT w, k, more FROM a PARTITION BY w EMIT CHANGES;")
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     world.run("EXPLAIN ROW FROM a WHERE more = 5; EXPLAIN ROW FROM b WHERE w = 'x' AND k = 'y';")
     plans = [explain_logical(asked["trace"].root) for asked in finding.asked]
     assert "((V + 1) = 5)" in plans[0] and "((W = 'x') AND (K = 'y'))" in plans[1]
@@ -120,7 +120,7 @@ def test_the_first_and_the_best_rows(world: World, finding: Finding) -> None:
         CREATE TABLE one AS
           SELECT w, v FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY w ORDER BY v) = 1 EMIT CHANGES;
     """)
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     told = world.run("""
         EXPLAIN ROW FROM d WHERE k = 'a' AND ROWOFFSET < 9;
         EXPLAIN ROW FROM b WHERE w = 'a' AND place = 2;
@@ -152,7 +152,7 @@ def test_semi_joins_and_set_operations(world: World, finding: Finding) -> None:
         CREATE TABLE both AS SELECT k FROM t INTERSECT SELECT k FROM t2;
         CREATE TABLE u WITH (KEY_FORMAT = 'JSON') AS SELECT k, v FROM t UNION SELECT k, v FROM t2;
     """)
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     names = ("e", "n", "i", "ex", "both", "u")
     world.run("".join(f"EXPLAIN ROW FROM {name} WHERE k = 'a';" for name in names))
     steps = [asked["trace"].steps for asked in finding.asked]
@@ -178,7 +178,7 @@ def test_ttl(world: World, finding: Finding) -> None:
         CREATE TABLE carts WITH (TTL = '7 DAYS') AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
         CREATE TABLE kept WITH (TTL = '7 DAYS') AS SELECT k, v FROM t EMIT CHANGES;
     """)
-    finding.found = Found({None: 1}, [], [])
+    finding.traced = TracedRecords({None: 1}, [], [])
     for name in ("carts", "kept"):
         assert world.one(f"EXPLAIN MISSING ROW FROM {name} WHERE k = 'a';")["notes"] == [
             "TTL deletes the row 7 DAYS after its last change, by the times of later records: "
@@ -193,7 +193,7 @@ def test_sliding_windows(world: World, finding: Finding) -> None:
         CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s
           WINDOW SLIDING (SIZE 10 SECONDS, GRACE PERIOD 1 SECOND) GROUP BY k EMIT CHANGES;
     """)
-    finding.found = Found({None: 2}, [], [])
+    finding.traced = TracedRecords({None: 2}, [], [])
     assert world.one("EXPLAIN ROW FROM w WHERE k = 'a' AND ROWTIME < 9;")["used"] == 2
     assert finding.asked[0]["trace"].is_windowed
 
@@ -204,7 +204,7 @@ def test_a_query_that_undrop_brought_back_began_before_the_drop(world: World, fi
     world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
     world.run("DROP STREAM a;")
     world.run("UNDROP STREAM a;")
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     (note,) = world.one("EXPLAIN ROW FROM a WHERE k = 'x';")["notes"]
     assert note.startswith("UNDROP has brought the query back: what it had read before the DROP counts as")
     assert world.queries.all()[0].starts["s"]["0"] == 7
@@ -353,7 +353,7 @@ def test_every_column_of_a_trace_is_there(world: World, finding: Finding, kind: 
     world.run("CREATE STREAM s2 AS SELECT * FROM s;")
     world.run("CREATE TABLE t2 AS SELECT * FROM t; CREATE TABLE t3 AS SELECT * FROM t;")
     world.run(f"CREATE {kind} q {select};")
-    finding.found = Found({}, [], [])
+    finding.traced = TracedRecords({}, [], [])
     first = world.one("DESCRIBE q;")["sourceDescription"]["fields"][0]
     value = "1" if first["schema"]["type"] == "INTEGER" else "'a'"
     world.run(f"EXPLAIN ROW FROM q WHERE {first['name']} = {value};")

@@ -80,11 +80,6 @@ public abstract class BytesToRow extends FormatFunction<InternalRow> {
         return false;
     }
 
-    @Override
-    public final InternalRow produceResult(InternalRow input) {
-        return input.isNullAt(0) ? null : invoke(input.getBinary(0));
-    }
-
     /** Why a record is NULL, for the processing log: by reading it once more. */
     public static final class Explain extends FormatFunction<UTF8String> {
         private final BytesToRow decoder;

@@ -123,7 +123,6 @@ public final class Envelope implements Serializable {
      */
     public static final class Change extends FormatFunction<InternalRow> {
         private final Envelope envelope;
-        private final int width;
 
         Change(StructType type, String argument) {
             this(type, new Envelope(type, argument));
@@ -137,7 +136,6 @@ public final class Envelope implements Serializable {
                             .add(UNCHANGED, DataTypes.createArrayType(DataTypes.IntegerType)),
                     type);
             this.envelope = envelope;
-            this.width = type.length();
         }
 
         /** Spark's generated code calls this overload. */
@@ -149,32 +147,20 @@ public final class Envelope implements Serializable {
         public boolean isDeterministic() {
             return false; // computed once for all its fields, see BytesToRow
         }
-
-        @Override
-        public InternalRow produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getStruct(0, width));
-        }
     }
 
     /** Why there is no change in an envelope, for the processing log; NULL for NULL. */
     public static final class Explain extends FormatFunction<UTF8String> {
         private final Envelope envelope;
-        private final int width;
 
         Explain(StructType type, String argument) {
             super("explain_change", DataTypes.StringType, type);
             this.envelope = new Envelope(type, argument);
-            this.width = type.length();
         }
 
         /** Spark's generated code calls this overload. */
         public UTF8String invoke(InternalRow data) {
             return data == null ? null : UTF8String.fromString(envelope.reason(data));
-        }
-
-        @Override
-        public UTF8String produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getStruct(0, width));
         }
     }
 
@@ -223,11 +209,6 @@ public final class Envelope implements Serializable {
         @Override
         public boolean isDeterministic() {
             return false; // as that of a change
-        }
-
-        @Override
-        public InternalRow produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getStruct(0, width));
         }
     }
 }

@@ -17,7 +17,7 @@ public final class FormatFunctions {
         table.add("kafka_int_decode", call -> KafkaCodec.Decode.toInt());
         table.add("kafka_bigint_decode", call -> KafkaCodec.Decode.toLong());
         table.add("kafka_double_decode", call -> KafkaCodec.Decode.toDouble());
-        table.add("kafka_string_decode", call -> new Utf8.Decode());
+        table.add("kafka_string_decode", call -> new KafkaCodec.DecodeText());
         table.add("kafka_double_encode", call -> new KafkaCodec.EncodeDouble());
         table.add("kafka_partition", call -> new KafkaCodec.Partition());
     }

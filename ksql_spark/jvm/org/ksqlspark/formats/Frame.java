@@ -75,11 +75,6 @@ public final class Frame {
             int size = data == null ? 0 : sizeOrZero(data);
             return size == 0 ? null : Arrays.copyOfRange(data, size, data.length);
         }
-
-        @Override
-        public byte[] produceResult(InternalRow input) {
-            return input.isNullAt(0) ? null : invoke(input.getBinary(0));
-        }
     }
 
     /**
@@ -110,13 +105,6 @@ public final class Frame {
                 }
             }
             return data;
-        }
-
-        @Override
-        public byte[] produceResult(InternalRow input) {
-            return invoke(
-                    input.isNullAt(0) ? null : input.getBinary(0),
-                    input.isNullAt(1) ? null : input.getArray(1));
         }
     }
 }

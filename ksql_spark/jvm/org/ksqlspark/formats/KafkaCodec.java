@@ -1,14 +1,17 @@
 package org.ksqlspark.formats;
 
 import org.apache.kafka.common.utils.Utils;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 
 import java.io.Serializable;
 import java.nio.ByteBuffer;
 
-/** Kafka's serializers of numbers (format KAFKA): big-endian, NULL if the length does not match. */
+/**
+ * Kafka's serializers of numbers and texts (format KAFKA). Numbers are big-endian, and NULL if the
+ * length does not match.
+ */
 public final class KafkaCodec {
     private KafkaCodec() {}
 
@@ -40,24 +43,30 @@ public final class KafkaCodec {
             return new Decode<>(DataTypes.DoubleType, Double.BYTES, ByteBuffer::getDouble);
         }
 
-        @Override
-        public T produceResult(InternalRow input) {
-            byte[] data = input.isNullAt(0) ? null : input.getBinary(0);
+        public T invoke(byte[] data) {
             return data == null || data.length != size ? null : number.read(ByteBuffer.wrap(data));
         }
     }
 
-    /** DOUBLE to 8 bytes. */
+    /** Bytes to a text. */
+    public static final class DecodeText extends FormatFunction<UTF8String> {
+        DecodeText() {
+            super("kafka_decode", DataTypes.StringType, DataTypes.BinaryType);
+        }
+
+        public UTF8String invoke(byte[] data) {
+            return data == null ? null : Utf8.replaced(data, 0, data.length);
+        }
+    }
+
+    /** DOUBLE, which must not be NULL, to 8 bytes. */
     public static final class EncodeDouble extends FormatFunction<byte[]> {
         EncodeDouble() {
             super("kafka_encode", DataTypes.BinaryType, DataTypes.DoubleType);
         }
 
-        @Override
-        public byte[] produceResult(InternalRow input) {
-            return input.isNullAt(0)
-                    ? null
-                    : ByteBuffer.allocate(Double.BYTES).putDouble(input.getDouble(0)).array();
+        public byte[] invoke(double number) {
+            return ByteBuffer.allocate(Double.BYTES).putDouble(number).array();
         }
     }
 
@@ -73,12 +82,8 @@ public final class KafkaCodec {
                     DataTypes.IntegerType);
         }
 
-        @Override
-        public Integer produceResult(InternalRow input) {
-            if (input.isNullAt(0)) {
-                return null;
-            }
-            return Utils.toPositive(Utils.murmur2(input.getBinary(0))) % input.getInt(1);
+        public Integer invoke(byte[] key, int partitions) {
+            return key == null ? null : Utils.toPositive(Utils.murmur2(key)) % partitions;
         }
     }
 }

@@ -15,9 +15,4 @@ public abstract class RowToBytes extends FormatFunction<byte[]> {
 
     /** Spark's generated code calls this overload. */
     public abstract byte[] invoke(InternalRow row);
-
-    @Override
-    public final byte[] produceResult(InternalRow input) {
-        return input.isNullAt(0) ? null : invoke(input.getStruct(0, schema.size()));
-    }
 }

@@ -1,7 +1,5 @@
 package org.ksqlspark.formats;
 
-import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 
 import java.nio.charset.StandardCharsets;
@@ -24,21 +22,5 @@ final class Utf8 {
     /** Whether all its bytes are UTF-8; most texts are ASCII, which is seen sooner. */
     static boolean isValid(UTF8String text) {
         return text.isFullAscii() || text.isValid();
-    }
-
-    /** The format KAFKA's STRING. */
-    static final class Decode extends FormatFunction<UTF8String> {
-        Decode() {
-            super("kafka_decode", DataTypes.StringType, DataTypes.BinaryType);
-        }
-
-        @Override
-        public UTF8String produceResult(InternalRow input) {
-            if (input.isNullAt(0)) {
-                return null;
-            }
-            byte[] data = input.getBinary(0);
-            return replaced(data, 0, data.length);
-        }
     }
 }
