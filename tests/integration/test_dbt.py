@@ -264,3 +264,8 @@ def test_two_runs_at_once(project: Project, tmp_path: Path) -> None:
     for run in runs:
         run.join()
     assert {status for one in found for status, _ in one.values()} == {"success"}, found
+
+
+def test_a_password_in_the_address_is_not_shown(project: Project) -> None:
+    project.server.url = project.server.url.replace("//", "//rita:secret@")
+    assert "secret" not in project.dbt("debug")
