@@ -30,7 +30,7 @@ from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.grammar.statements.show import Show
+from ksql_spark.grammar.statements.show import LISTED, Show
 from ksql_spark.config import CLIENTS_MAY_SET, PROPERTIES, Property
 from ksql_spark.errors import CONDITIONS
 from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
@@ -235,7 +235,7 @@ def statements_page() -> str:
         else:
             where = "✓ `/ksql`"
         family = rule.node.__module__.rsplit(".", 1)[-1]
-        text = "SHOW (or LIST) STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES, SERVICES"
+        text = f"SHOW (or LIST) {', '.join(LISTED)}"
         syntax = (text if rule.node is Show else first_paragraph(rule.node)).split(";")[0].removesuffix(".")
         rows.append((code(rule.node.__name__), code(family), code(syntax), where))
     intro = """

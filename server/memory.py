@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 
 #: M_ARENA_MAX and M_MMAP_THRESHOLD of malloc.h
@@ -12,16 +13,22 @@ _ARENA_MAX, _MMAP_THRESHOLD = -8, -3
 ARENAS = 2
 #: blocks of at least this size go back to the system as soon as they are freed
 LARGE_BYTES = 256 * 1024
+#: settings of the allocator that delta-rs brings along (jemalloc), and the variable that it reads them from
+_DELTA_VARIABLE, _DELTA_SETTINGS = "_RJEM_MALLOC_CONF", f"narenas:{ARENAS},tcache:false"
 
 
 def limit_heap() -> None:
-    """Make the heap return freed memory; call it before threads start.
+    """Make the heap return freed memory; call it before threads start, and before deltalake is imported.
 
     All threads share a few of malloc's arenas.
 
     By default there are eight per core, and each keeps some freed memory. Many threads in turn read the pages
     of a scan, so each arena would keep memory for one: 100 MB for nothing.
+
+    The same applies to delta-rs, which has an allocator of its own. It reads the files of a table's log in a
+    hundred threads, each of which would also cache freed blocks.
     """
+    os.environ.setdefault(_DELTA_VARIABLE, _DELTA_SETTINGS)
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:  # not all C libraries have arenas

@@ -8,6 +8,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ from ksql_spark.errors import CONDITIONS
 from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.grammar import StatementSet
 from ksql_spark.grammar.statements import RULES
+from ksql_spark.grammar.statements import show as show_statement
 from ksql_spark.plan.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Node, Sort
 from ksql_spark.schema import Column, Role
 from ksql_spark.shell.output import entities as shown
@@ -68,8 +70,10 @@ TYPES: tuple[SqlType, ...] = (
 def test_every_statement_has_a_handler_or_a_reason() -> None:
     statements = {rule.node.__name__ for rule in RULES if rule.statement_set is StatementSet.SERVER}
     handled = {cls.__name__ for cls in HANDLERS}
-    assert statements - handled == set(WITHOUT_HANDLER)
-    assert handled <= statements
+    missing = statements - handled - set(WITHOUT_HANDLER)
+    assert not missing, f"add to HANDLERS of ksql_spark/statements/__init__.py: {missing}"
+    assert not handled & set(WITHOUT_HANDLER), "remove from WITHOUT_HANDLER above what has a handler"
+    assert handled <= statements, f"add to RULES of grammar/statements/<family>.py: {handled - statements}"
 
 
 def _derived(cls: type) -> Iterator[type]:
@@ -78,11 +82,30 @@ def _derived(cls: type) -> Iterator[type]:
         yield from _derived(derived)
 
 
-def test_every_entity_has_its_name_on_the_wire_and_a_text_in_the_shell() -> None:
+def test_all_that_show_lists_has_a_handler() -> None:
+    listed = set(show_statement.LISTED)
+    assert listed == set(show.SHOWN), (
+        "LISTED of grammar/statements/show.py and SHOWN of ksql_spark/statements/answers/show.py differ by "
+        f"{listed ^ set(show.SHOWN)}"
+    )
+
+
+def test_every_entity_is_known_on_the_wire_and_has_a_text_in_the_shell() -> None:
     for module in pkgutil.iter_modules(entities.__path__, f"{entities.__name__}."):
         importlib.import_module(module.name)
-    assert set(ENTITIES.values()) == set(_derived(Entity))
-    assert list(ENTITIES) == sorted(ENTITIES) and ENTITIES.keys() == shown.ENTITIES.keys()
+    unknown = {cls.__module__ for cls in set(_derived(Entity)) - set(ENTITIES.values())}
+    assert not unknown, f"add to _MODULES of ksql_spark/entities/wire.py: {unknown}"
+    assert len(set(_derived(Entity))) == len(ENTITIES), "two classes of entities have the same type"
+    mute = ENTITIES.keys() - shown.ENTITIES.keys()
+    assert not mute, f"add a function to ENTITIES of shell/output/entities.py for {mute}"
+    gone = shown.ENTITIES.keys() - ENTITIES.keys()
+    assert not gone, f"remove from ENTITIES of shell/output/entities.py: {gone}"
+
+
+def test_every_entity_is_in_the_reference() -> None:
+    page = ROOT / "docs" / "reference" / "rest-protocol.md"
+    named = set(re.findall(r"`(\w+)`", page.read_text(encoding="utf-8")))
+    assert not ENTITIES.keys() - named, f"describe in {page.name}: {ENTITIES.keys() - named}"
 
 
 def test_bodies_are_frozen() -> None:
@@ -106,7 +129,11 @@ def test_every_node_has_a_builder() -> None:
     from ksql_spark.spark.build import BUILDERS
 
     of_batches = {BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Sort}
-    assert set(BUILDERS) == set(typing.get_args(Node)) - of_batches
+    nodes = set(typing.get_args(Node)) - of_batches
+    assert set(BUILDERS) == nodes, (
+        "BUILDERS of ksql_spark/spark/build.py and Node of ksql_spark/plan/nodes.py differ by "
+        f"{set(BUILDERS) ^ nodes}"
+    )
     assert list(BUILDERS) == sorted(BUILDERS, key=lambda cls: cls.__name__)
 
 
@@ -121,7 +148,8 @@ def _words() -> Iterator[str]:
 
 
 def test_every_condition_is_raised() -> None:
-    assert set(CONDITIONS) <= set(_words())
+    unused = set(CONDITIONS) - set(_words())
+    assert not unused, f"raise, or remove from CONDITIONS of ksql_spark/errors.py: {unused}"
 
 
 def test_every_condition_raised_is_listed() -> None:
@@ -132,8 +160,8 @@ def test_every_condition_raised_is_listed() -> None:
                 match node:
                     case ast.Call(ast.Name("KsqlError" | "failure"), [ast.Constant(str(name)), *_]):
                         raised.add(name)
-    assert raised <= set(CONDITIONS)
-    assert list(CONDITIONS) == sorted(CONDITIONS)
+    assert raised <= set(CONDITIONS), f"add to CONDITIONS of ksql_spark/errors.py: {raised - set(CONDITIONS)}"
+    assert list(CONDITIONS) == sorted(CONDITIONS), "sort CONDITIONS of ksql_spark/errors.py"
 
 
 def test_every_condition_that_a_case_expects_is_listed() -> None:
@@ -143,13 +171,32 @@ def test_every_condition_that_a_case_expects_is_listed() -> None:
 
 
 def test_every_format_is_completed_in_the_shell() -> None:
-    assert sorted(completion.FORMATS) == sorted(CAPABILITIES)
+    differing = set(completion.FORMATS) ^ set(CAPABILITIES)
+    assert not differing, (
+        "FORMATS of shell/prompt/completion.py and CAPABILITIES of ksql_spark/formats/capabilities.py differ "
+        f"by {differing}"
+    )
+    assert len(completion.FORMATS) == len(CAPABILITIES)
+
+
+def test_every_format_can_be_read_and_written() -> None:
+    differing = set(FORMATS) ^ set(CAPABILITIES)
+    assert not differing, (
+        "FORMATS of ksql_spark/formats/__init__.py and CAPABILITIES of ksql_spark/formats/capabilities.py "
+        f"differ by {differing}"
+    )
+
+
+def test_every_format_is_described() -> None:
+    page = ROOT / "docs" / "reference" / "formats-in-detail.md"
+    overview = page.read_text(encoding="utf-8").partition("## 5.2")[0]
+    missing = {name for name in CAPABILITIES if not re.search(rf"\b{name}\b", overview)}
+    assert not missing, f"describe in section 5.1 of {page.name}: {missing}"
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 class TestFormats:
-    def test_the_table_says_what_it_carries(self, name: str) -> None:
-        assert name in CAPABILITIES
+    def test_its_class_has_its_name(self, name: str) -> None:
         assert FORMATS[name].name == name
 
     def test_what_it_carries_comes_back_also_as_null(self, name: str) -> None:
@@ -194,12 +241,19 @@ def test_every_statement_is_carried_out_in_a_test() -> None:
     for folder in ("statements", "integration"):
         for path in (ROOT / "tests" / folder).rglob("*.py"):
             ran |= {text for text in _texts(path) if ";" in text}
-    seen = set()
+    seen, listed = set(), set()
     for text in ran:
         with contextlib.suppress(grammar.ParseFailed):
-            seen |= {type(statement) for statement in grammar.parse(text)}
+            for statement in grammar.parse(text):
+                seen.add(type(statement))
+                if isinstance(statement, show_statement.Show):
+                    listed.add(statement.what)
     statements = {rule.node for rule in RULES if rule.statement_set is StatementSet.SERVER}
-    assert statements <= seen, {s.__name__ for s in statements - seen}
+    missing = {cls.__name__ for cls in statements - seen}
+    missing |= {f"SHOW {what}" for what in set(show_statement.LISTED) - listed}
+    assert not missing, (
+        f"test in tests/statements/ (in answers/test_answers.py, say) or tests/cases/: {missing}"
+    )
 
 
 def test_no_test_module_is_a_library() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import sys
@@ -201,6 +202,67 @@ def test_named_modules_exist(path: Path) -> None:
         assert not parts or re.search(rf"\b{parts[0]}\b", at.read_text(encoding="utf-8")), (
             f"there is no {text}"
         )
+
+
+def _file(text: str, page: Path) -> Path | None:
+    """The file that a page names, if there is one and only one of this name."""
+    places = (ROOT, ROOT / "ksql_spark", page.parent)
+    found = [place / text for place in places if (place / text).is_file()]
+    if not found and "/" not in text:
+        found = [p for folder in CODE for p in (ROOT / folder).rglob(text)]
+    return found[0] if len({p.resolve() for p in found}) == 1 else None
+
+
+#: where the code is; links from the package lead to some of it
+CODE = ("ksql_spark", "grammar", "server", "shell", "tests", "bench", "docs")
+#: the pages for those who read the code
+OF_CODE = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "docs" / "architecture.md",
+    ROOT / "grammar" / "README.md",
+    *sorted((ROOT / "docs" / "internals").glob("*.md")),
+]
+
+
+@functools.cache
+def _code() -> list[str]:
+    """The text of each file of the code, after its name."""
+    files = [ROOT / "Makefile", ROOT / "pyproject.toml"]
+    files += [p for f in CODE for p in (ROOT / f).rglob("*") if p.suffix in (".py", ".java", ".sql", ".txt")]
+    files += (ROOT / "console" / "src").rglob("*.ts*")
+    return [f"{path.stem} {path.read_text(encoding='utf-8')}" for path in files]
+
+
+@functools.cache
+def _words_of_code() -> frozenset[str]:
+    return frozenset(word for text in _code() for word in re.findall(r"\w+", text))
+
+
+def _has_member(cls: str, member: str) -> bool:
+    """Whether a file has both, as far as the class is ours."""
+    texts = [text for text in _code() if re.search(rf"\b(class|interface|record) {cls}\b", text)]
+    return not texts or any(re.search(rf"\b{member}\b", text) for text in texts)
+
+
+@pytest.mark.parametrize("path", OF_CODE, ids=_name)
+def test_named_classes_functions_and_tables_exist(path: Path) -> None:
+    """All words in backticks are somewhere in the code: what was renamed there is renamed here."""
+    words = {w for text in _inline(path) for w in re.findall(r"[A-Za-z_]\w{3,}", text)}
+    unknown = words - _words_of_code()
+    assert not unknown, f"the code does not have {unknown}"
+    for text in _inline(path):
+        for cls, member in re.findall(r"\b([A-Z]\w*[a-z]\w*)\.(?!py\b|java\b)(\w+)", text):
+            assert _has_member(cls, member), f"there is no {cls}.{member}"
+
+
+@pytest.mark.parametrize("path", OF_CODE, ids=_name)
+def test_what_is_named_with_its_file_is_there(path: Path) -> None:
+    """``NAME`` of ``folder/file.py``, or ``NAME`` (``folder/file.py``)."""
+    for name, file in re.findall(r"`(\w+)`,? (?:of|in|\() ?`([\w./-]+\.(?:py|java))`", _prose(path)):
+        found = _file(file, path)
+        if found is not None:
+            text = found.read_text(encoding="utf-8")
+            assert re.search(rf"\b{name}\b", text), f"there is no {name} in {_name(found)}"
 
 
 @pytest.mark.parametrize("path", HAND_WRITTEN, ids=_name)

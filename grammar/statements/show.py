@@ -8,36 +8,25 @@ from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
 from ksql_spark.grammar.statements.versions import ShowVersions
 
+#: what EXTENDED says more about; TOPICS too
+EXTENDED = ("STREAMS", "TABLES", "QUERIES")
+#: what is listed in one way only
+PLAIN = ("FUNCTIONS", "PROPERTIES", "TYPES", "VARIABLES", "SERVICES", "SINKS")
+#: all that SHOW lists; the shell completes it, help and the reference name it
+LISTED = (*EXTENDED, "TOPICS", *PLAIN, "CONNECTORS", "CONNECTOR PLUGINS")
+
 
 class Show(Statement):
     """SHOW what.
 
-    ``what`` is one of STREAMS, TABLES, TOPICS, QUERIES, PROPERTIES, FUNCTIONS, TYPES, VARIABLES,
-    CONNECTORS, CONNECTOR PLUGINS, SERVICES, SINKS. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE
-    or SINK for connectors, else None.
+    ``what`` is one of LISTED. ``all`` for SHOW ALL TOPICS; ``scope`` is SOURCE or SINK for connectors, else
+    None.
     """
 
     what = Arg[str](required=True)
     extended = Arg[bool](default=False)
     all = Arg[bool](default=False)
     scope = Arg[str | None]()
-
-
-_WHATS = (
-    "STREAMS",
-    "TABLES",
-    "TOPICS",
-    "QUERIES",
-    "PROPERTIES",
-    "FUNCTIONS",
-    "TYPES",
-    "VARIABLES",
-    "CONNECTORS",
-    "SERVICES",
-    "SINKS",
-)
-
-_WITH_EXTENDED = ("STREAMS", "TABLES", "TOPICS", "QUERIES")
 
 
 def _show(parser: KsqlParser) -> Show | ShowVersions:
@@ -56,8 +45,8 @@ def _show(parser: KsqlParser) -> Show | ShowVersions:
     if parser.word("VERSIONS"):
         parser.expect_word("OF")
         return parser.build(ShowVersions, start, this=parser.name())
-    what = parser.expect_one_of(*_WHATS)
-    extended = what in _WITH_EXTENDED and parser.word("EXTENDED")
+    what = parser.expect_one_of(*EXTENDED, "TOPICS", *PLAIN, "CONNECTORS")
+    extended = what in (*EXTENDED, "TOPICS") and parser.word("EXTENDED")
     return parser.build(Show, start, what=what, extended=extended)
 
 

@@ -37,13 +37,21 @@ class KsqlWarning(Body):
 class Entity(Body):
     """The answer to a statement (reference §7.3).
 
+    Each class names its ``@type``: ``class StreamsList(Entity, type="streams")``.
+
     Args:
         statement_text: the statement, which ends with its ``;`` as in ksqlDB; secrets in it are hidden.
         warnings: the last member on the wire.
     """
 
+    #: the value of ``@type`` on the wire
+    wire_type: ClassVar[str]
+
     statement_text: str
     warnings: tuple[KsqlWarning, ...] = ()
+
+    def __init_subclass__(cls, *, type: str) -> None:
+        cls.wire_type = type
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "statement_text", masked(f"{self.statement_text.removesuffix(';')};"))

@@ -20,7 +20,7 @@ class SimpleFunctionInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionNameList(Entity):
+class FunctionNameList(Entity, type="function_names"):
     """The answer to SHOW FUNCTIONS."""
 
     functions: tuple[SimpleFunctionInfo, ...]
@@ -55,7 +55,7 @@ class FunctionExample(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionDescriptionList(Entity):
+class FunctionDescriptionList(Entity, type="describe_function"):
     """The answer to DESCRIBE FUNCTION; ``path`` is the file that defines the function, or "internal"."""
 
     name: str
@@ -69,7 +69,7 @@ class FunctionDescriptionList(Entity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TypeList(Entity):
+class TypeList(Entity, type="type_list"):
     """The answer to SHOW TYPES."""
 
     types: Mapping[str, SchemaInfo]
@@ -87,7 +87,7 @@ class Property(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PropertiesList(Entity):
+class PropertiesList(Entity, type="properties"):
     """The answer to SHOW PROPERTIES; it also names the properties that the request sets, and those that
     nobody sets.
     """
@@ -106,7 +106,7 @@ class Variable(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VariablesList(Entity):
+class VariablesList(Entity, type="variables"):
     """The answer to SHOW VARIABLES."""
 
     variables: tuple[Variable, ...]

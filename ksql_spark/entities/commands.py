@@ -25,7 +25,7 @@ class CommandStatuses(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommandStatusEntity(Entity):
+class CommandStatusEntity(Entity, type="currentStatus"):
     """The answer to a logged statement; a sequence number of -1 means that the command log is gone."""
 
     command_id: str
@@ -34,14 +34,14 @@ class CommandStatusEntity(Entity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WarningEntity(Entity):
+class WarningEntity(Entity, type="warning_entity"):
     """The answer to a statement that had nothing to do."""
 
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class TerminateQueryEntity(Entity):
+class TerminateQueryEntity(Entity, type="terminate_query"):
     """The answer to TERMINATE for a push query."""
 
     query_id: str
@@ -49,7 +49,7 @@ class TerminateQueryEntity(Entity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorsReplayed(Entity):
+class ErrorsReplayed(Entity, type="errors_replayed"):
     """The answer to REPLAY ERRORS: numbers of records by their outcome.
 
     Args:
@@ -69,7 +69,7 @@ class ErrorsReplayed(Entity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowsChanged(Entity):
+class RowsChanged(Entity, type="rows_changed"):
     """The answer to UPDATE, DELETE and TRUNCATE: which of these, and the number of rows."""
 
     operation: str
@@ -94,7 +94,7 @@ class StateRebuilt(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssertTopicEntity(Entity):
+class AssertTopicEntity(Entity, type="assert_topic"):
     """The answer to ASSERT TOPIC; ``exists`` says whether existence or absence was asserted."""
 
     topic_name: str
@@ -102,7 +102,7 @@ class AssertTopicEntity(Entity):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AssertSchemaEntity(Entity):
+class AssertSchemaEntity(Entity, type="assert_schema"):
     """The answer to ASSERT SCHEMA, by subject or id or both."""
 
     subject: str | None

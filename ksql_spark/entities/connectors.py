@@ -21,7 +21,7 @@ class SimpleConnectorInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectorList(Entity):
+class ConnectorList(Entity, type="connector_list"):
     """The answer to SHOW CONNECTORS."""
 
     connectors: tuple[SimpleConnectorInfo, ...]
@@ -37,7 +37,7 @@ class SimpleConnectorPluginInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectorPluginsList(Entity):
+class ConnectorPluginsList(Entity, type="connector_plugins_list"):
     """The answer to SHOW CONNECTOR PLUGINS."""
 
     connectors_plugins: tuple[SimpleConnectorPluginInfo, ...]
@@ -54,21 +54,21 @@ class ConnectorInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateConnectorEntity(Entity):
+class CreateConnectorEntity(Entity, type="connector_info"):
     """The answer to CREATE CONNECTOR."""
 
     info: ConnectorInfo
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropConnectorEntity(Entity):
+class DropConnectorEntity(Entity, type="drop_connector"):
     """The answer to DROP CONNECTOR."""
 
     connector_name: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConnectorDescription(Entity):
+class ConnectorDescription(Entity, type="connector_description"):
     """The answer to DESCRIBE CONNECTOR.
 
     Args:

@@ -181,7 +181,7 @@ class Freshness(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FreshnessEntity(Entity):
+class FreshnessEntity(Entity, type="freshness"):
     """The answer to EXPLAIN FRESHNESS."""
 
     freshness: Freshness

@@ -43,7 +43,7 @@ class RunningQuery(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Queries(Entity):
+class Queries(Entity, type="queries"):
     """The answer to SHOW QUERIES."""
 
     queries: tuple[RunningQuery, ...]
@@ -89,14 +89,14 @@ class QueryDescription(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryDescriptionEntity(Entity):
+class QueryDescriptionEntity(Entity, type="queryDescription"):
     """The answer to EXPLAIN."""
 
     query_description: QueryDescription
 
 
 @dataclass(frozen=True, kw_only=True)
-class QueryDescriptionList(Entity):
+class QueryDescriptionList(Entity, type="query_descriptions"):
     """The answer to SHOW QUERIES EXTENDED."""
 
     query_descriptions: tuple[QueryDescription, ...]

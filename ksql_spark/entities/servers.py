@@ -402,7 +402,7 @@ class Service(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServicesList(Entity):
+class ServicesList(Entity, type="services"):
     """The answer to SHOW SERVICES."""
 
     services: tuple[Service, ...]

@@ -33,7 +33,7 @@ class SinkInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SinksList(Entity):
+class SinksList(Entity, type="sinks"):
     """The answer to SHOW SINKS."""
 
     sinks: tuple[SinkInfo, ...]
@@ -49,7 +49,7 @@ class SinkPosition(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SinkDescription(Entity):
+class SinkDescription(Entity, type="sink_description"):
     """The answer to DESCRIBE SINK.
 
     Args:

@@ -23,14 +23,14 @@ class SourceInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamsList(Entity):
+class StreamsList(Entity, type="streams"):
     """The answer to SHOW STREAMS."""
 
     streams: tuple[SourceInfo, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablesList(Entity):
+class TablesList(Entity, type="tables"):
     """The answer to SHOW TABLES."""
 
     tables: tuple[SourceInfo, ...]
@@ -143,14 +143,14 @@ class SourceDescription(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceDescriptionEntity(Entity):
+class SourceDescriptionEntity(Entity, type="sourceDescription"):
     """The answer to DESCRIBE."""
 
     source_description: SourceDescription
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceDescriptionList(Entity):
+class SourceDescriptionList(Entity, type="source_descriptions"):
     """The answer to DESCRIBE STREAMS and TABLES, SHOW STREAMS EXTENDED and SHOW TABLES EXTENDED."""
 
     source_descriptions: tuple[SourceDescription, ...]
@@ -174,14 +174,14 @@ class KafkaTopicInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KafkaTopicsList(Entity):
+class KafkaTopicsList(Entity, type="kafka_topics"):
     """The answer to SHOW TOPICS."""
 
     topics: tuple[KafkaTopicInfo, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class KafkaTopicsListExtended(Entity):
+class KafkaTopicsListExtended(Entity, type="kafka_topics_extended"):
     """The answer to SHOW TOPICS EXTENDED."""
 
     topics: tuple[KafkaTopicInfo, ...]

@@ -36,7 +36,7 @@ class SourceRecord(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowExplanation(Entity):
+class RowExplanation(Entity, type="row_explanation"):
     """The answer to EXPLAIN ROW and EXPLAIN MISSING ROW.
 
     Args:

@@ -19,7 +19,7 @@ class EvolutionSample(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvolutionDescription(Entity):
+class EvolutionDescription(Entity, type="evolution_description"):
     """The answer to DESCRIBE EVOLUTION.
 
     Args:
@@ -84,7 +84,7 @@ class VersionInfo(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VersionsList(Entity):
+class VersionsList(Entity, type="versions"):
     """The answer to SHOW VERSIONS; the last version is the current one."""
 
     name: str

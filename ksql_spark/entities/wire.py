@@ -1,6 +1,4 @@
-"""Entities and bodies as JSON, and JSON schemas: the only place that knows their names on the wire (reference
-§7.3).
-"""
+"""Entities and bodies as JSON, and JSON schemas: the only place that makes them (reference §7.3)."""
 
 from __future__ import annotations
 
@@ -9,82 +7,33 @@ from typing import Any, Literal
 
 import pydantic
 
+from ksql_spark.entities import (
+    catalog,
+    commands,
+    connectors,
+    graph,
+    queries,
+    servers,
+    sinks,
+    sources,
+    tracing,
+    versions,
+)
 from ksql_spark.entities.base import OMITTED, Body, Entity
-from ksql_spark.entities.catalog import (
-    FunctionDescriptionList,
-    FunctionNameList,
-    PropertiesList,
-    TypeList,
-    VariablesList,
-)
-from ksql_spark.entities.commands import (
-    AssertSchemaEntity,
-    AssertTopicEntity,
-    CommandStatusEntity,
-    ErrorsReplayed,
-    RowsChanged,
-    TerminateQueryEntity,
-    WarningEntity,
-)
-from ksql_spark.entities.connectors import (
-    ConnectorDescription,
-    ConnectorList,
-    ConnectorPluginsList,
-    CreateConnectorEntity,
-    DropConnectorEntity,
-)
-from ksql_spark.entities.graph import FreshnessEntity
-from ksql_spark.entities.queries import Queries, QueryDescriptionEntity, QueryDescriptionList
-from ksql_spark.entities.servers import ServicesList
-from ksql_spark.entities.sinks import SinkDescription, SinksList
-from ksql_spark.entities.sources import (
-    KafkaTopicsList,
-    KafkaTopicsListExtended,
-    SourceDescriptionEntity,
-    SourceDescriptionList,
-    StreamsList,
-    TablesList,
-)
-from ksql_spark.entities.tracing import RowExplanation
-from ksql_spark.entities.versions import EvolutionDescription, VersionsList
 
-#: @type -> the class of the entity
-ENTITIES: Mapping[str, type[Entity]] = {
-    "assert_schema": AssertSchemaEntity,
-    "assert_topic": AssertTopicEntity,
-    "connector_description": ConnectorDescription,
-    "connector_info": CreateConnectorEntity,
-    "connector_list": ConnectorList,
-    "connector_plugins_list": ConnectorPluginsList,
-    "currentStatus": CommandStatusEntity,
-    "describe_function": FunctionDescriptionList,
-    "drop_connector": DropConnectorEntity,
-    "errors_replayed": ErrorsReplayed,
-    "evolution_description": EvolutionDescription,
-    "freshness": FreshnessEntity,
-    "function_names": FunctionNameList,
-    "kafka_topics": KafkaTopicsList,
-    "kafka_topics_extended": KafkaTopicsListExtended,
-    "properties": PropertiesList,
-    "queries": Queries,
-    "queryDescription": QueryDescriptionEntity,
-    "query_descriptions": QueryDescriptionList,
-    "row_explanation": RowExplanation,
-    "rows_changed": RowsChanged,
-    "services": ServicesList,
-    "sink_description": SinkDescription,
-    "sinks": SinksList,
-    "sourceDescription": SourceDescriptionEntity,
-    "source_descriptions": SourceDescriptionList,
-    "streams": StreamsList,
-    "tables": TablesList,
-    "terminate_query": TerminateQueryEntity,
-    "type_list": TypeList,
-    "variables": VariablesList,
-    "versions": VersionsList,
-    "warning_entity": WarningEntity,
-}
-_NAMES: Mapping[type[Body], str] = {cls: name for name, cls in ENTITIES.items()}
+#: the modules that have entities
+_MODULES = (catalog, commands, connectors, graph, queries, servers, sinks, sources, tracing, versions)
+
+
+def _entities() -> Iterator[type[Entity]]:
+    for module in _MODULES:
+        for found in vars(module).values():
+            if isinstance(found, type) and issubclass(found, Entity) and found is not Entity:
+                yield found
+
+
+#: @type -> the class of the entity, sorted
+ENTITIES: Mapping[str, type[Entity]] = dict(sorted((cls.wire_type, cls) for cls in _entities()))
 #: created on first use, because each takes milliseconds
 _adapters: dict[type[Body], pydantic.TypeAdapter[Any]] = {}
 
@@ -99,7 +48,7 @@ def to_json(body: Body) -> dict[str, Any]:
     if not isinstance(body, Entity):
         return members
     warnings = members.pop("warnings")
-    return {"@type": _NAMES[cls], **members, "warnings": warnings}
+    return {"@type": body.wire_type, **members, "warnings": warnings}
 
 
 def _adapter(cls: type[Body]) -> pydantic.TypeAdapter[Any]:

@@ -154,9 +154,8 @@ class KafkaAdmin:
             there = self.topics()
             replicas = [there[each].replicas for each in matching(name, there)]
             return Topic(name, max(replicas, key=len, default=(-1,)))
-        future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
         try:
-            return _topic(name, self._wait(future, f"describe topic '{name}'", name))
+            return _topic(name, self._described(name))
         except KsqlError as error:
             if error.condition == "TOPIC_UNKNOWN":
                 return None
@@ -168,8 +167,7 @@ class KafkaAdmin:
         Raises:
             KsqlError: TOPIC_UNKNOWN.
         """
-        future = self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
-        id_ = self._wait(future, f"describe topic '{name}'", name).topic_id
+        id_ = self._described(name).topic_id
         return str(id_) if id_ is not None else None
 
     def recreation_check(self, name: str) -> Callable[[], bool]:
@@ -426,12 +424,22 @@ class KafkaAdmin:
 
     def _is_led(self, name: str, partitions: int) -> bool:
         """Whether each partition of the topic has a leader."""
+        # list_topics(name) would make the client keep the topic, even after its end: 6 KB for each
         try:
-            metadata = self._client.list_topics(name, timeout=self._timeout_s).topics[name]
-        except KafkaException as error:
-            raise self._failure(error, f"describe topic '{name}'") from None
-        leaders = [partition.leader for partition in metadata.partitions.values()]
-        return not metadata.error and len(leaders) == partitions and all(leader >= 0 for leader in leaders)
+            described = self._describe(name).result(timeout=self._timeout_s + 1)
+        except (KafkaException, FutureTimeout) as error:
+            if is_moving(error) or _is_unknown(error):
+                return False
+            raise self._failure(error, f"describe topic '{name}'", name) from None
+        leaders = [partition.leader for partition in described.partitions]
+        return len(leaders) == partitions and None not in leaders
+
+    def _described(self, name: str) -> Any:
+        """The client's description of a topic."""
+        return self._wait(self._describe(name), f"describe topic '{name}'", name)
+
+    def _describe(self, name: str) -> Future[Any]:
+        return self._client.describe_topics(TopicCollection([name]), request_timeout=self._timeout_s)[name]
 
     def _wait(self, future: Future[Any], action: str, topic: str = "") -> Any:
         try:

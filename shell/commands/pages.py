@@ -56,10 +56,10 @@ SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], �
   [QUALIFY ROW_NUMBER() OVER (PARTITION BY expression, … ORDER BY ROWTIME) = 1]
   [ORDER BY expression [ASC | DESC], …] [EMIT CHANGES [EVERY n unit] | EMIT FINAL] [LIMIT n];
 With EMIT, the query runs on and returns every change; without it, it returns the current rows and ends."""
-_SHOW = """\
-SHOW | LIST  STREAMS | TABLES | QUERIES [EXTENDED];
+_SHOW = f"""\
+SHOW | LIST  {" | ".join(show.EXTENDED)} [EXTENDED];
 SHOW | LIST  [ALL] TOPICS [EXTENDED];
-SHOW | LIST  PROPERTIES | FUNCTIONS | TYPES | VARIABLES | SERVICES;
+SHOW | LIST  {" | ".join(show.PLAIN)};
 SHOW | LIST  [SOURCE | SINK] CONNECTORS | CONNECTOR PLUGINS;"""
 
 #: every statement that the shell takes

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ksql_spark.grammar import KEYWORDS, scan, split
+from ksql_spark.grammar.statements import show
 from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
 from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.shell.prompt.skeletons import SKELETONS
@@ -46,20 +47,7 @@ _EXPLAINED = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO", "EVOLUTION", "ROW FROM", "MISSING ROW FROM",
 )  # fmt: skip
 _DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION", "SINK")
-SHOWN = (
-    "STREAMS",
-    "TABLES",
-    "QUERIES",
-    "TOPICS",
-    "FUNCTIONS",
-    "PROPERTIES",
-    "TYPES",
-    "VARIABLES",
-    "CONNECTORS",
-    "SERVICES",
-    "VERSIONS OF",
-    "SINKS",
-)
+SHOWN = (*show.LISTED, "VERSIONS OF")
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
     "TIMESTAMP", "VARIANT", "ARRAY<", "MAP<", "STRUCT<",

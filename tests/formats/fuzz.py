@@ -21,7 +21,7 @@ from decimal import Decimal as PythonDecimal
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.formats import BadRecord, FramedSerde, Serde, SerdeSpec, bind, json_serde
+from ksql_spark.formats import CAPABILITIES, BadRecord, FramedSerde, Serde, SerdeSpec, bind, json_serde
 from ksql_spark.formats.delimited import DelimitedSerde
 from ksql_spark.schema import Column
 from ksql_spark.services import artifacts
@@ -73,9 +73,13 @@ UNIONS: dict[str, SqlType] = {"U": _UNION, "O": _OBJECTS, "M": Map(STRING, _UNIO
 _BARE = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, TIME, TIMESTAMP, Decimal(10, 2), Array(TIME))
 #: what is read, by the name of the format, and of bare values of the type too
 COLUMNS: dict[str, dict[str, SqlType]] = {
-    **dict.fromkeys(("AVRO", "JSON", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"), PLAIN | NESTED),
+    **{
+        name: {column: type_ for column, type_ in (PLAIN | NESTED).items() if format_.carries(type_)}
+        for name, format_ in CAPABILITIES.items()
+        if format_.max_columns is None
+    },
     "JSON_SR UNION": UNIONS,
-    **dict.fromkeys(("DELIMITED", "DELIMITED TAB"), PLAIN),
+    "DELIMITED TAB": PLAIN,
     "DELIMITED TIME": {"V": TIME},
     **{f"JSON {t}": {"V": t} for t in _BARE},
     "AVRO TIME": {"V": TIME},

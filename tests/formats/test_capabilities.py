@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ksql_spark.formats import FORMATS
-from ksql_spark.formats.capabilities import CAPABILITIES
+from ksql_spark.formats.capabilities import CAPABILITIES, NAME
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, Field, SqlType, Struct
 
-WIDENING = {"JSON", "JSON_SR", "AVRO", "DELIMITED"}
+WIDENING = {name for name, format_ in CAPABILITIES.items() if format_.widens}
+BY_NAME = {name for name, format_ in CAPABILITIES.items() if format_.columns_by == NAME}
 
 
 def _struct(**types: SqlType) -> Struct:
@@ -30,7 +31,7 @@ def _struct(**types: SqlType) -> Struct:
         (Decimal(5, 2), Decimal(7, 3), WIDENING),
         (Decimal(5, 2), Decimal(6, 4), set()),
         (Array(INTEGER), Array(BIGINT), WIDENING),
-        (_struct(A=INTEGER, B=STRING), _struct(B=STRING, C=INTEGER), {"JSON", "JSON_SR", "AVRO"}),
+        (_struct(A=INTEGER, B=STRING), _struct(B=STRING, C=INTEGER), BY_NAME),
         (_struct(A=STRING), _struct(A=INTEGER), set()),
     ],
 )

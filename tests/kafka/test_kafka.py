@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import threading
 import time
 from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Node, Producer
+from confluent_kafka.cimpl import Uuid
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import Consumers, KafkaAdmin, Topic
@@ -45,8 +48,64 @@ def test_offsets_of_a_partition_whose_leader_is_not_known_yet(code, monkeypatch)
     assert admin.end_offsets("fresh") == {("fresh", 0): 7}
 
 
+@pytest.mark.parametrize(
+    "unready",
+    [
+        KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)),
+        KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)),
+        SimpleNamespace(partitions=[]),
+        SimpleNamespace(partitions=[SimpleNamespace(leader=None)]),
+    ],
+)
+def test_a_new_topic_is_there_once_its_partitions_have_leaders(unready, monkeypatch):
+    outcomes = [unready, SimpleNamespace(partitions=[SimpleNamespace(leader=Node(1, "localhost", 1))])]
+
+    class Client:
+        def create_topics(self, topics, request_timeout):
+            return {topics[0].topic: answered(None)}
+
+        def describe_topics(self, topics, request_timeout):
+            return {"fresh": answered(outcomes.pop(0))}
+
+    def answered(outcome):
+        future = Future()
+        (future.set_exception if isinstance(outcome, Exception) else future.set_result)(outcome)
+        return future
+
+    admin = KafkaAdmin("localhost:1")
+    monkeypatch.setattr(admin, "_handle", Client())
+    admin.create_topic("fresh")
+    assert not outcomes
+
+
 @pytest.mark.kafka
 class TestAdmin:
+    def test_descriptions_of_topics_do_not_fill_the_memory(self, kafka_admin, topic_names):
+        def ids():
+            return sum(type(each) is Uuid for each in gc.get_objects())
+
+        name = topic_names()
+        kafka_admin.create_topic(name)
+        before = ids()
+        for _ in range(10):
+            kafka_admin.topic(name)
+            kafka_admin.topic_id(name)
+            kafka_admin.identities([name])
+        assert ids() == before
+
+    def test_no_topic_is_kept_after_its_end(self, broker, topic_names):
+        statistics = []
+        settings = {"statistics.interval.ms": 100, "stats_cb": statistics.append}
+        admin = KafkaAdmin(broker.bootstrap_servers, settings)
+        name = topic_names()
+        admin.create_topic(name)
+        admin.delete_topics([name])
+        statistics.clear()
+        while not statistics:
+            admin._client.poll(0.1)
+        assert json.loads(statistics[0])["topics"] == {}
+        admin.close()
+
     def test_a_topic_from_creation_to_deletion(self, kafka_admin, topic_names):
         name = topic_names("orders")
         assert kafka_admin.topic(name) is None

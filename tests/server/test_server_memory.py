@@ -47,6 +47,26 @@ def test_threads_limit_heap() -> None:
     assert int(done.stdout) <= ARENAS
 
 
+#: uses delta-rs, whose allocator tells its settings at the end
+DELTA_PROGRAM = """
+import os
+from ksql_spark.server.memory import limit_heap
+
+limit_heap()
+os.environ["_RJEM_MALLOC_CONF"] += ",stats_print:true"
+import deltalake
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="delta-rs uses the allocator of the system")
+def test_delta_rs_obeys_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("deltalake")
+    monkeypatch.delenv("_RJEM_MALLOC_CONF", raising=False)
+    done = subprocess.run([sys.executable, "-c", DELTA_PROGRAM], capture_output=True, text=True, check=True)
+    assert f"opt.narenas: {ARENAS}" in done.stderr
+    assert "opt.tcache: false" in done.stderr
+
+
 def test_garbage_collections_leave_out_what_stays() -> None:
     try:
         settle()
