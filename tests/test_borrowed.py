@@ -57,7 +57,9 @@ UVICORN = {
     ),
     "uvicorn.protocols.http.zttp_h2_impl:RequestResponseCycle": "response_started more_body message_event",
     "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol": (
-        f"{_CONNECTION} conn send(self,message) send_receive_event_to_app(self)"
+        f"{_CONNECTION} conn handshake_initiated handshake_complete close_sent close_timeout "
+        "send(self,message) handle_text(self,event) "
+        "handle_bytes(self,event) handle_cont(self,event) handle_ping(self) handle_pong(self,event)"
     ),
     # of server/running.py
     "uvicorn:Server": (

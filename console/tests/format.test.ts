@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, frameOf } from "../src/api/frames.ts";
-import { cellText, compareCells, toCsv, toJson } from "../src/format/cells.ts";
+import { brief, cellText, compareCells, toCsv, toJson } from "../src/format/cells.ts";
 import { ExactNumber, parseExactly } from "../src/format/json.ts";
 import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
 
@@ -19,6 +19,8 @@ test("numbers", () => {
 test("cells", () => {
   assert.equal(cellText(null), "NULL");
   assert.equal(cellText({ A: [1] }), '{"A":[1]}');
+  assert.equal(cellText({ text: "a" }), '{"text":"a"}');
+  assert.equal(brief("x".repeat(3000)), `${"x".repeat(2000)}… (3,000 characters)`);
   assert.deepEqual([3, null, 12, 1].sort(compareCells), [null, 1, 3, 12]);
   assert.deepEqual(["b10", "b9", "a"].sort(compareCells), ["a", "b9", "b10"]);
 });
@@ -26,6 +28,7 @@ test("cells", () => {
 test("CSV and JSON", () => {
   const columns = [{ name: "A", type: "INTEGER" }, { name: "b,c", type: "STRING" }];
   assert.equal(toCsv(columns, [[1, 'say "hi"'], [null, "=1+1"]]), 'A,"b,c"\r\n1,"say ""hi"""\r\n,\'=1+1\r\n');
+  assert.equal(toCsv([{ name: "=cmd()", type: "STRING" }], [["-1"]]), "'=cmd()\r\n'-1\r\n");
   assert.deepEqual(JSON.parse(toJson(columns, [[1, "x"]])), [{ A: 1, "b,c": "x" }]);
 });
 
@@ -38,6 +41,7 @@ test("frames and their schema", () => {
     { name: "P", type: "ARRAY<DECIMAL(4, 2)>" },
     { name: "x `y", type: "STRUCT<`a` INTEGER, `b` STRING>" },
   ]);
+  assert.deepEqual(columnsOf("`S` STRUCT<`a>, <``b` INTEGER, `c` STRING>, `N` INTEGER").map(({ name }) => name), ["S", "N"]);
 });
 
 test("numbers keep their digits where the engine can tell", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyOfResult } from "../src/sql/plan.ts";
-import { LiveRows, MOST_ROWS } from "../src/sql/live.ts";
+import { latest, LiveRows, MOST_CHARACTERS, MOST_ROWS } from "../src/sql/live.ts";
 
 test("the latest row of each key keeps its place; a deletion removes it", () => {
   const live = new LiveRows([0]);
@@ -19,6 +19,19 @@ test("no more rows than the most", () => {
     assert.equal(live.rows().length, MOST_ROWS);
     assert.deepEqual(live.rows().at(-1), [3 * MOST_ROWS - 1]);
   }
+});
+
+test("no more text than the most, but the newest row", () => {
+  const size = MOST_CHARACTERS / 10;
+  for (const keys of [null, [0]]) {
+    const live = new LiveRows(keys);
+    for (let i = 0; i < 30; i++) live.add([i, "x".repeat(size)], false);
+    assert.deepEqual(live.rows().map(([key]) => key), [21, 22, 23, 24, 25, 26, 27, 28, 29]);
+    live.add([30, { a: "x".repeat(2 * MOST_CHARACTERS) }], false);
+    assert.deepEqual(live.rows().map(([key]) => key), [30]);
+  }
+  assert.equal(latest(Array<string>(30).fill("x".repeat(size))).length, 10);
+  assert.equal(latest(Array<string>(3 * MOST_ROWS).fill("x")).length, MOST_ROWS);
 });
 
 const plan = (key: string, kind: string, window = "") =>

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections import Counter
 from collections.abc import Awaitable
 from typing import Any, NamedTuple, cast
@@ -81,8 +82,9 @@ class LimitedProtocol(asyncio.Protocol):
         super().connection_lost(exc)
 
     def _make_room(self) -> bool:
-        """Close a connection whose client has yet to send a header: the oldest of the address that has the
-        most of them, so that nobody keeps others out by silence. False: there is none.
+        """Close a connection whose client has yet to send a header, or to confirm the end of a WebSocket: the
+        oldest of the address that has the most of them, so that nobody keeps others out by silence. False:
+        there is none.
         """
         silent = [one for one in self.connections if getattr(one, "header_end", None) is not None]
         if not silent:
@@ -91,7 +93,6 @@ class LimitedProtocol(asyncio.Protocol):
         of_address = Counter(addresses.values())
         gone = max(silent, key=lambda one: (of_address[addresses[one]], -one.header_end))
         self.connections.discard(gone)  # it counts no more, although its end takes a turn of the loop
-        gone._watch(False)
         gone.close_late()
         return True
 
@@ -262,13 +263,13 @@ class Http2Position:
     """A connection's position in HTTP/2's preface, frames and headers (RFC 9113, 3.4, 4.1 and 6.10)."""
 
     _FRAME_HEADER_BYTES = 9
-    _HEADERS, _CONTINUATION, _END_HEADERS = 1, 9, 4
-    #: PRIORITY, SETTINGS, PING: each costs the server work, and carries nothing of a request
-    _CONTROLS = frozenset((2, 4, 6))
+    _DATA, _HEADERS, _WINDOW_UPDATE, _CONTINUATION = 0, 1, 8, 9
+    _END_STREAM, _END_HEADERS = 1, 4
 
     def __init__(self) -> None:
-        #: how many frames of control have begun
-        self.controls = 0
+        #: how many frames have begun that cost the server work, and carry nothing of a request or a response:
+        #: PRIORITY, RST_STREAM, SETTINGS, PING, unknown ones, and DATA without data
+        self.empty = 0
         #: how many bytes remain until the next frame
         self._to_skip = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         #: the start of a frame
@@ -280,10 +281,10 @@ class Http2Position:
         """Whether all started frames and headers are complete."""
         return not (self._to_skip or self._begun or self._is_within_header)
 
-    def move_over(self, data: bytes) -> None:
-        """Process the next piece of the client's input."""
+    def move_over(self, data: bytes, most: int = sys.maxsize) -> int:
+        """Process the next piece of the client's input, until ``most`` frames have begun; returns the end."""
         at = 0
-        while at < len(data):
+        while at < len(data) and most:
             if self._to_skip:
                 skipped = min(self._to_skip, len(data) - at)
                 self._to_skip -= skipped
@@ -297,8 +298,32 @@ class Http2Position:
                 kind, flags = self._begun[3:5]
                 if kind in (self._HEADERS, self._CONTINUATION):
                     self._is_within_header = not flags & self._END_HEADERS
-                self.controls += kind in self._CONTROLS
+                elif kind == self._DATA:
+                    self.empty += not self._to_skip and not flags & self._END_STREAM
+                else:
+                    self.empty += kind != self._WINDOW_UPDATE
                 self._begun = b""
+                most -= 1
+        return at
+
+
+class Allowance:
+    """How much of something a client may send within a second.
+
+    Args:
+        most: the limit.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._second = self._used = 0
+
+    def is_exceeded(self, count: int, now: float) -> bool:
+        """Use some of it, at a time in seconds; returns whether that is too much."""
+        if int(now) != self._second:
+            self._second, self._used = int(now), 0
+        self._used += count
+        return self._used > self._most
 
 
 class Refusal(asyncio.Protocol):

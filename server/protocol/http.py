@@ -23,6 +23,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.protocol.connections import (
     DEFAULT_LIMITS,
+    Allowance,
     Http2Position,
     IdleProtocol,
     JoiningTransport,
@@ -39,10 +40,22 @@ PROXIES = "ksql.server.trusted.proxies"
 IPV4 = 4
 #: this many empty lines before a connection's first request are ignored (RFC 9112 §2.2)
 MAX_EMPTY_LINES = 4
-#: HTTP/2's frames of control (PRIORITY, SETTINGS, PING) that a connection may send at once: all others wait
-MAX_CONTROLS = 500
-#: the code for closing a WebSocket that was idle for too long
-GOING_AWAY = 1001
+#: how many frames that carry nothing a connection of HTTP/2 may send within a second, and one of a WebSocket,
+#: whose client only has to answer pings
+MAX_EMPTY_FRAMES, MAX_WEBSOCKET_FRAMES = 2_000, 500
+#: how many frames of HTTP/2 to process before other connections have their turn
+TURN_FRAMES = 100
+#: how many bytes of a WebSocket to process before its frames are counted
+TURN_BYTES = 2048
+#: the maximum size of a message of a WebSocket, also once it is decompressed
+MAX_MESSAGE_BYTES = 65_536
+#: the codes for closing a WebSocket that was idle for too long, or sent too much
+GOING_AWAY, POLICY_VIOLATION = 1001, 1008
+_BAD_UPGRADE_TEXT = b"A WebSocket is opened by a GET without a body (RFC 6455, section 4.1)."
+_BAD_UPGRADE = (
+    b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(_BAD_UPGRADE_TEXT), _BAD_UPGRADE_TEXT)
+)
 
 
 def close_unread(listener: socket.socket, timeout_ms: int) -> None:
@@ -64,6 +77,7 @@ class HttpSettings(TypedDict, total=False):
 
     http: Any
     ws: Any
+    ws_max_size: int
     #: replaces uvicorn's own handling, which trusts any program on this machine; see trusted_proxies()
     proxy_headers: bool
 
@@ -143,12 +157,18 @@ def has_http2() -> bool:
 
 def http_settings(limits: Limits = DEFAULT_LIMITS) -> HttpSettings:
     """Return settings for both versions of HTTP if zttp is installed, else HTTP/1.1, with ``limits``."""
-    websockets = _websockets(limits)
     if has_http2():
-        return {"http": _both(limits), "ws": websockets, "proxy_headers": False}
-    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+        http = _both(limits)
+    else:
+        from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-    return {"http": _http1(AutoHTTPProtocol, limits), "ws": websockets, "proxy_headers": False}
+        http = _http1(AutoHTTPProtocol, limits)
+    return {
+        "http": http,
+        "ws": _websockets(limits),
+        "ws_max_size": MAX_MESSAGE_BYTES,
+        "proxy_headers": False,
+    }
 
 
 def _both(limits: Limits) -> type[asyncio.Protocol]:
@@ -252,25 +272,73 @@ def _websockets(limits: Limits) -> Any:
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
     class WebSocketProtocol(IdleProtocol, WebSocketsSansIOProtocol):
-        """A WebSocket with a time limit for idleness; pings count as traffic."""
+        """A WebSocket with limits for idleness and for what its client sends, which has no meaning.
+
+        uvicorn's own protocol keeps all parts of a message, however many there are, and processes any number
+        of frames before other connections have their turn.
+        """
 
         _has_answered = False
+        #: when the client must have confirmed the end; None: the end has not been sent
+        header_end: float | None = None
+
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            self._frames = 0
+            self._allowance = Allowance(MAX_WEBSOCKET_FRAMES)
 
         def data_received(self, data: bytes) -> None:
-            """Receive frames."""
+            """Receive frames, or the request before them, which uvicorn passes on as one piece."""
+            if not self.handshake_initiated:
+                super().data_received(data)
+                if not self.handshake_initiated:  # the library takes no body, and only short lines
+                    self.transport.write(b"".join(self.conn.data_to_send()) or _BAD_UPGRADE)
+                    self.transport.close()
+                return
             active_at = self.active_at
-            super().data_received(data)
+            for at in range(0, len(data), TURN_BYTES):
+                if self.transport.is_closing():
+                    return
+                super().data_received(data[at : at + TURN_BYTES])
+                frames, self._frames = self._frames, 0
+                if self._allowance.is_exceeded(frames, self.loop.time()):
+                    self._end(POLICY_VIOLATION, "too many messages")
+                    return
             self.active_at = active_at
 
-        def send_receive_event_to_app(self) -> None:
-            """Receive a message."""
-            self.active_at = self.loop.time()
-            super().send_receive_event_to_app()
+        def handle_text(self, event: Any) -> None:
+            """Discard a message, or a part of one."""
+            self._frames += 1
+
+        handle_bytes = handle_cont = handle_text
+
+        def handle_ping(self) -> None:
+            """Answer."""
+            self._frames += 1
+            super().handle_ping()
+
+        def handle_pong(self, event: Any) -> None:
+            """Note that the client is there."""
+            self._frames += 1
+            super().handle_pong(event)
 
         async def send(self, message: Any) -> None:
             """Send a message."""
             self._has_answered = self._has_answered or message["type"] != "websocket.accept"
             await super().send(message)
+            if message["type"] == "websocket.close" and self.close_sent:
+                self.header_end = self.loop.time() + self.close_timeout
+            elif message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+                self.handshake_complete = True  # refused, which is no error
+
+        def close_late(self) -> None:
+            """Close the connection: its client does not confirm its end."""
+            self.transport.abort()  # without waiting for the client
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            """Clean up."""
+            self.connections.add(self)  # the base removes it, although it may have given way to another
+            super().connection_lost(exc)
 
         def is_at_work(self) -> bool:
             """Whether the query has not started."""
@@ -278,9 +346,14 @@ def _websockets(limits: Limits) -> Any:
 
         def close_idle(self) -> None:
             """Send the reason, and close."""
-            self.conn.send_close(GOING_AWAY, "idle for too long")
-            self.transport.write(b"".join(self.conn.data_to_send()))
-            super().close_idle()
+            self._end(GOING_AWAY, "idle for too long")
+
+        def _end(self, code: int, reason: str) -> None:
+            """Send a reason, and close without waiting for the client."""
+            if not self.close_sent:
+                self.conn.send_close(code, reason)
+                self.transport.write(b"".join(self.conn.data_to_send()))
+            self.transport.abort()
 
     WebSocketProtocol.limits = limits
     return WebSocketProtocol
@@ -300,6 +373,9 @@ def _http2(limits: Limits) -> Any:
         def __init__(self, *arguments: Any, **more: Any) -> None:
             super().__init__(*arguments, **more)
             self._position = Http2Position()
+            self._allowance = Allowance(MAX_EMPTY_FRAMES)
+            #: input that waits for its turn
+            self._held = b""
             self._moved = asyncio.Event()
 
         def awaits_header(self) -> bool:
@@ -334,20 +410,40 @@ def _http2(limits: Limits) -> Any:
                 cycle.message_event.set()
 
         def data_received(self, data: bytes) -> None:
+            """Take frames, a few in each turn of the loop: thousands are in one piece."""
+            if self._held:
+                self._held += data
+                self.transport.pause_reading()
+            else:
+                self._take(data)
+
+        def _take(self, data: bytes) -> None:
             """Take frames, which may give room to responses."""
-            controls = self._position.controls
-            self._position.move_over(data)  # zttp has no event for a part of a frame
-            if self._position.controls - controls > MAX_CONTROLS:
+            empty = self._position.empty
+            end = self._position.move_over(data, TURN_FRAMES)  # zttp has no event for a part of a frame
+            if self._allowance.is_exceeded(self._position.empty - empty, self.loop.time()):
                 self.close_late()
                 return
             active_at, had_requests = self.active_at, bool(self.cycles)
-            super().data_received(data)
+            super().data_received(data[:end])
             if not had_requests and not self.cycles:
                 self.active_at = active_at  # a client that only sends PINGs is idle
             self._notify()
+            self._held = data[end:]
+            if self._held and not self.transport.is_closing():
+                self.transport.pause_reading()
+                self.loop.call_soon(self._go_on)
+
+        def _go_on(self) -> None:
+            data, self._held = self._held, b""
+            if data and not self.transport.is_closing():
+                self._take(data)
+                if not self._held and not self.transport.is_closing():
+                    self.transport.resume_reading()
 
         def connection_lost(self, exc: Exception | None) -> None:
             """End all requests."""
+            self._held = b""
             super().connection_lost(exc)
             self._notify()
 

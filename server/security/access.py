@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ksql_spark.authorization import Role, check_role
 from ksql_spark.errors import KsqlError
@@ -197,7 +197,23 @@ class AccessGuard:
             await errors.refuse(errors.response(error), scope, receive, send)
             return
         scope["ksql_spark.principal"] = principal
+        if principal.expires is not None:
+            receive = _receiving_until(principal.expires, scope, receive)
         await self._app(scope, receive, send)
+
+
+def _receiving_until(expires: float, scope: Scope, receive: Receive) -> Receive:
+    """``receive``, whose client counts as gone once its token has expired, so that streams end."""
+
+    async def limited() -> Message:
+        try:
+            async with asyncio.timeout(max(0.0, expires - time.time())):
+                return await receive()
+        except TimeoutError:
+            LOG.info("%s of %s ends: its token has expired", scope["path"], _client(scope))
+            return {"type": f"{scope['type']}.disconnect", "code": 1008}
+
+    return limited
 
 
 class Buckets:

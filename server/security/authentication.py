@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,8 @@ class Principal:
 
     name: str
     rights: Rights
+    #: when the credentials are not accepted any more, in seconds since 1970; None: nobody knows
+    expires: float | None = field(default=None, compare=False)
 
     @property
     def user(self) -> str | None:
@@ -140,6 +142,7 @@ class Authenticator:
             case "bearer" if self._tokens is not None:
                 principal, expires = self._tokens.principal(credentials)
                 until = min(until, time.monotonic() + expires - time.time())
+                principal = replace(principal, expires=expires + LEEWAY_S)
             case "":
                 takes = self._takes
                 raise Refused(f"This server requires authentication: send {takes}.", "no credentials")

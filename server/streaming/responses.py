@@ -494,7 +494,7 @@ class QueryResponse(Response):
                     if self._client_left:
                         return
                     await send({"type": "http.response.body", "body": part, "more_body": True})
-            if self._failed and not self._format.shows_errors:
+            if self._client_left or (self._failed and not self._format.shows_errors):
                 return  # without the end of the body, which signals a broken connection
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:

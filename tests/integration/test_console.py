@@ -50,6 +50,12 @@ def test_what_a_newcomer_asks(tmp_path: Path) -> None:
         server.stop()
 
 
+def test_hostile_names_values_and_addresses(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path / "data") as server:
+        run("hostile", server.ready().url)
+        server.stop()
+
+
 def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
     lines = [f"{n}:{passwords.hash_password(f'password of {n}')}:{role}" for n, role in USERS.items()]
     (tmp_path / "users").write_text("\n".join(lines), encoding="utf-8")

@@ -189,3 +189,83 @@ def test_sinks_and_what_is_refused(project: Project, tmp_path: Path) -> None:
     )
     status, message = project.results("run", "-s", "other")["other"]
     assert status == "error" and "made by another statement" in message
+
+
+STREAM = '{{ config(materialized="stream") }}\n'
+
+
+def test_odd_names_and_texts(project: Project) -> None:
+    texts = {
+        "select": 'SELECT vendor FROM {{ ref("rides") }}',  # a reserved word
+        "with-dash": 'SELECT vendor FROM {{ ref("rides") }} -- a comment is the end',
+        "spaces": "SELECT vendor, 'a;  b' AS s FROM {{ ref(\"with-dash\") }}",
+        "two": 'SELECT vendor FROM {{ ref("rides") }}; DROP STREAM rides',
+        "quoted": 'SELECT vendor FROM {{ ref("rides") }}',
+    }
+    for name, text in texts.items():
+        project.write(f"models/{name}.sql", STREAM + text)
+    project.write("models/quoted.sql", STREAM.replace(")", ', alias="x` AS SELECT 1; --")') + texts["quoted"])
+    selected = ("-s", "rides", *texts)
+    first = project.results("run", *selected)
+    assert {name for name, (status, _) in first.items() if status == "error"} == {"two", "quoted"}, first
+    assert "';' within its text" in first["two"][1] and "cannot name a stream" in first["quoted"][1]
+    streams = {one["name"] for one in project.server.execute("SHOW STREAMS;")[0]["streams"]}
+    assert streams == {"RIDES", "SELECT", "with-dash", "SPACES"}
+
+    # white space and comments change nothing, but the content of a text does
+    project.write("models/select.sql", STREAM + "SELECT  vendor\n-- of rides\nFROM {{ ref('rides') }}")
+    project.write("models/spaces.sql", STREAM + texts["spaces"].replace("a;  b", "a; b"))
+    second = project.results("run", *selected)
+    assert [second[name][1] for name in ("rides", "select", "with-dash")] == ["unchanged"] * 3
+    assert second["spaces"][0] == "error" and "Cannot upgrade" in second["spaces"][1]
+
+    # what is there stays if the server refuses what should replace it
+    project.write("models/select.sql", STREAM + 'SELECT wrong FROM {{ ref("rides") }}')
+    third = project.results("run", "--full-refresh", "-s", "select", "spaces")
+    assert [third[name][0] for name in ("select", "spaces")] == ["error", "success"]
+    streams = {one["name"] for one in project.server.execute("SHOW STREAMS;")[0]["streams"]}
+    assert streams == {"RIDES", "SELECT", "with-dash", "SPACES"}
+
+
+def test_seeds_with_odd_values(project: Project) -> None:
+    project.write(
+        "seeds/Odd-Values.csv",
+        'id,my col,`t`\n1,"it\'s; ""x"" -- ",a\n2,"two\nlines",\n3,<script>,=cmd()\n4,\u202etext,\n',
+    )
+    project.write("seeds/twice.csv", "a,b\n1,x\n1,y\n")
+    project.write("seeds/empty_key.csv", "a,b\n1,x\n,y\n")
+    project.write("seeds/no_number.csv", "a,b\n1,x\n")
+    project.write(
+        "seeds/odd.yml",
+        "seeds:\n  - name: no_number\n    config: {column_types: {a: INT, b: INT}}\n",
+    )
+    names = ("Odd-Values", "twice", "empty_key", "no_number")
+    first = project.results("seed", "-s", *names)
+    assert first["Odd-Values"] == ("success", "INSERT 4"), first
+    for name, reason in zip(
+        names[1:], ("several rows have", "must not be empty", "b is INT, but has 'x'"), strict=True
+    ):
+        assert first[name][0] == "error" and reason in first[name][1], first
+    assert project.results("seed", "-s", "Odd-Values")["Odd-Values"] == ("success", "INSERT 0")
+    assert project.results("seed", "--full-refresh", "-s", "Odd-Values")["Odd-Values"][1] == "INSERT 4"
+    # no table of a file that was refused
+    tables = {one["name"] for one in project.server.execute("SHOW TABLES;")[0]["tables"]}
+    assert tables == {"Odd-Values", "Odd-Values_rows"}
+
+
+def test_two_runs_at_once(project: Project, tmp_path: Path) -> None:
+    shutil.copytree(project.folder, tmp_path / "other")
+    projects = [project, Project(tmp_path / "other", project.server)]
+    found: list[dict[str, Any]] = []
+    runs = [threading.Thread(target=lambda one=one: found.append(one.results("run"))) for one in projects]
+    project.results("seed")
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert {status for one in found for status, _ in one.values()} == {"success"}, found
+
+
+def test_a_password_in_the_address_is_not_shown(project: Project) -> None:
+    project.server.url = project.server.url.replace("//", "//rita:secret@")
+    assert "secret" not in project.dbt("debug")

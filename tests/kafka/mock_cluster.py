@@ -58,7 +58,7 @@ class MockAdmin(KafkaAdmin):
         return Topic(name, (1,) * PARTITIONS)
 
     def config(self, topic: str) -> dict[str, str]:
-        return self.configs[topic]
+        return self.configs.get(topic, {"cleanup.policy": "compact", "delete.retention.ms": "86400000"})
 
     def beginning_offsets(self, *topics: str) -> dict[Partition, int]:
         return {key: self.first.get(key[0], 0) for key in self.end_offsets(*topics)}

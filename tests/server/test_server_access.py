@@ -22,6 +22,8 @@ from joserfc.jwk import ECKey, KeySet, OctKey
 from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from ksql_spark.authorization import (
     ALL_RIGHTS,
@@ -30,13 +32,14 @@ from ksql_spark.authorization import (
     role_for_statement,
 )
 from ksql_spark.config import Config
+from ksql_spark.engine import ResultColumn
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.server.app import MODULES, create_app
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.host import Host
 from ksql_spark.server.protocol.http import trusted_proxies
-from ksql_spark.server.security import access, passwords
+from ksql_spark.server.security import access, authentication, passwords
 from ksql_spark.server.security.access import Buckets
 from ksql_spark.server.security.authentication import Authenticator, Principal, Refused, Tokens
 from ksql_spark.shell.main import main as ksql_spark
@@ -387,6 +390,34 @@ def test_tokens_that_cannot_be_read_are_answered_with_401_and_counted(
         assert [answer.status_code for answer in answers] == [401, 429]
         assert "was rejected" in answers[0].json()["message"]
         assert client.get("/info", headers={"Authorization": f"Bearer {good}"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/query-stream", "/ws/query"])
+def test_a_query_ends_when_its_token_expires(
+    engine: FakeEngine, key: ECKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr(authentication, "LEEWAY_S", 1)
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(KeySet([key]).as_dict(private=False)))
+    headers = {"Authorization": f"Bearer {token(key, exp=time.time() + 0.5)}"}
+    stream = engine.next_stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    with LiveServer(engine, config=Config({"ksql.server.auth.jwks": str(file)})) as live:
+        if path == "/ws/query":
+            query = httpx.QueryParams({"request": json.dumps({"ksql": "S EMIT CHANGES;"})})
+            url = f"ws://127.0.0.1:{live.port}{path}?{query}"
+            with connect(url, additional_headers=headers) as client, pytest.raises(ConnectionClosed):
+                while True:
+                    client.recv(timeout=FOREVER_S)
+        else:
+            with (
+                httpx.stream(
+                    "POST", f"{live.url}{path}", json={"sql": "S"}, headers=headers, timeout=FOREVER_S
+                ) as response,
+                pytest.raises(httpx.RemoteProtocolError),
+            ):
+                for _ in response.iter_lines():
+                    pass
+        assert stream.closed.wait(FOREVER_S)
 
 
 def test_signatures_that_are_refused(tokens: Tokens, key: ECKey) -> None:

@@ -23,7 +23,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.server.protocol.connections import Http2Position, JoiningTransport, Limits
-from ksql_spark.server.protocol.http import TlsSettings, has_http2
+from ksql_spark.server.protocol.http import TURN_FRAMES, TlsSettings, has_http2
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SHORT = Limits(header_s=0.4)
@@ -32,6 +32,7 @@ IDLE = Limits(idle_s=0.5)
 PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+WINDOW_UPDATE = b"\0\0\4\x08\0\0\0\0\0\0\0\0\1"
 
 
 def push_query(engine: FakeEngine) -> FakeStream:
@@ -236,16 +237,40 @@ def test_where_a_connection_of_http2_is(size: int) -> None:
 @needs_http2
 @pytest.mark.parametrize(
     "frame",
-    [b"\0\0\x08\6\0\0\0\0\0pingping", NO_SETTINGS, b"\0\0\5\2\0\0\0\0\1\0\0\0\0\x10"],
-    ids=["PING", "SETTINGS", "PRIORITY"],
+    [
+        b"\0\0\x08\6\0\0\0\0\0pingping",
+        NO_SETTINGS,
+        b"\0\0\5\2\0\0\0\0\1\0\0\0\0\x10",
+        b"\0\0\4\3\0\0\0\0\1\0\0\0\x08",
+        b"\0\0\0\0\0\0\0\0\1",
+        b"\0\0\0\x77\0\0\0\0\0",
+    ],
+    ids=["PING", "SETTINGS", "PRIORITY", "RST_STREAM", "DATA", "UNKNOWN"],
 )
-def test_a_flood_of_frames_of_control_ends_the_connection(engine: FakeEngine, frame: bytes) -> None:
+def test_a_flood_of_frames_that_carry_nothing_ends_the_connection(engine: FakeEngine, frame: bytes) -> None:
+    client = h2_client()
+    client.send_headers(1, [(":method", "POST"), (":path", "/ksql"), *INFO[2:]])
     with LiveServer(engine) as live, connected(live) as sock:
-        sock.sendall(HTTP2_PREFACE + NO_SETTINGS + frame * 100)
+        sock.sendall(client.data_to_send() + frame * 100)
         assert sock.recv(65_536)  # a few are answered
         with contextlib.suppress(ConnectionError):
             sock.sendall(frame * 10_000)
         assert is_closed(sock)
+
+
+@needs_http2
+def test_others_have_their_turn_during_a_flood_of_frames(engine: FakeEngine) -> None:
+    position = Http2Position()
+    data = HTTP2_PREFACE + WINDOW_UPDATE * 1_000
+    assert position.move_over(data, TURN_FRAMES) == len(HTTP2_PREFACE) + len(WINDOW_UPDATE) * TURN_FRAMES - 4
+    client = h2_client()
+    with LiveServer(engine) as live, connected(live) as sock:
+        sock.sendall(client.data_to_send() + WINDOW_UPDATE * 50_000)
+        assert httpx.get(f"{live.url}/info", timeout=SOON_S).status_code == 200
+        client.send_headers(1, INFO, end_stream=True)  # nothing of what waited is lost
+        sock.sendall(client.data_to_send())
+        while not any(type(e).__name__ == "StreamEnded" for e in client.receive_data(sock.recv(65_536))):
+            pass
 
 
 @needs_http2
@@ -505,6 +530,7 @@ def test_pings_keep_a_push_query_over_http2(engine: FakeEngine) -> None:
         client.send_headers(1, [(":method", "POST"), (":path", "/query-stream"), *INFO[2:]])
         client.send_data(1, b'{"sql":"S"}', end_stream=True)
         while time.monotonic() < until:
+            time.sleep(0.01)  # a flood would end the connection
             client.ping(b"12345678")
             sock.sendall(client.data_to_send())
             data = sock.recv(65_536)

@@ -15,6 +15,7 @@ from pygls.lsp.client import LanguageClient
 from ksql_spark.shell.prompt.metadata import Metadata
 from ksql_spark.tools.lint.rules import ERROR
 from ksql_spark.tools.lsp import text
+from ksql_spark.tools.lsp.main import MAX_CHARACTERS
 
 SOON_S = 300
 FILE = """\
@@ -178,6 +179,15 @@ async def _edit(uri: str) -> None:
         )
         left = (await published.get()).diagnostics
         assert all(one.severity == types.DiagnosticSeverity.Warning and one.code for one in left)
+        # a file that would take minutes has one message, and nothing else
+        long = f"{FILE}{'x ' * MAX_CHARACTERS}"
+        changed = types.VersionedTextDocumentIdentifier(3, uri)
+        client.text_document_did_change(
+            types.DidChangeTextDocumentParams(changed, [types.TextDocumentContentChangeWholeDocument(long)])
+        )
+        (only,) = (await published.get()).diagnostics
+        assert "Split it" in only.message
+        assert await client.text_document_hover_async(types.HoverParams(document, rides)) is None
         await client.shutdown_async(None)
         client.exit(None)
     finally:

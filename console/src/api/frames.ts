@@ -33,7 +33,9 @@ export function columnsOf(schema: string): Column[] {
     if (match === null) break;
     at = quoted.lastIndex;
     const start = at;
-    for (let depth = 0; at < schema.length && (depth > 0 || schema[at] !== ","); at++) {
+    for (let depth = 0, isName = false; at < schema.length && (depth > 0 || schema[at] !== ","); at++) {
+      if (schema[at] === "`") isName = !isName;
+      if (isName) continue;
       if (schema[at] === "<" || schema[at] === "(") depth++;
       else if (schema[at] === ">" || schema[at] === ")") depth--;
     }

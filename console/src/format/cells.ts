@@ -1,11 +1,21 @@
 // Cells of results as text, and results as CSV and JSON.
 import type { Column } from "../api/frames.ts";
+import { ExactNumber } from "./json.ts";
+import { count } from "./numbers.ts";
 
-/** A cell as it is shown. */
+/** A page with many longer texts would be slow. */
+const MOST_SHOWN = 2000;
+
+/** A cell's text. */
 export function cellText(cell: unknown): string {
   if (cell === null || cell === undefined) return "NULL";
-  if (typeof cell === "object" && !("text" in cell)) return JSON.stringify(cell);
+  if (typeof cell === "object" && !(cell instanceof ExactNumber)) return JSON.stringify(cell);
   return String(cell);
+}
+
+/** The beginning of a text, which is all of most texts. */
+export function brief(text: string): string {
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}… (${count(text.length)} characters)`;
 }
 
 /** Compare two cells: NULL first, numbers by value, everything else as text. */
@@ -21,7 +31,7 @@ export function compareCells(one: unknown, other: unknown): number {
 
 /** CSV as RFC 4180 has it; NULL is empty. A text that a spreadsheet would take for a formula begins with '. */
 export function toCsv(columns: Column[], rows: unknown[][]): string {
-  const lines = [columns.map((column) => column.name), ...rows.map((row) => row.map(csvText))];
+  const lines = [columns.map((column) => csvText(column.name)), ...rows.map((row) => row.map(csvText))];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 

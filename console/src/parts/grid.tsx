@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
 import { saveFile } from "../format/files.ts";
-import { cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
+import { brief, cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
+import { ExactNumber } from "../format/json.ts";
 import { count } from "../format/numbers.ts";
 import { preciseInstant } from "../format/times.ts";
 import { TIMES } from "../sql/charted.ts";
@@ -112,7 +113,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
                 {columns.map((column, at) => {
                   const link = at === 0 ? (linkOf?.(row) ?? null) : null;
                   return (
-                    <td key={column.name} class={`${looks(row[at])}${here?.row === first + index && here.column === at ? " here" : ""}`} title={cellText(row[at])} onDblClick={() => copy(cellText(row[at]), "the cell")}>
+                    <td key={column.name} class={`${looks(row[at])}${here?.row === first + index && here.column === at ? " here" : ""}`} title={brief(cellText(row[at]))} onDblClick={() => copy(cellText(row[at]), "the cell")}>
                       {link !== null ? <a href={link}>{shownCell(column, row[at], formats)}</a> : shownCell(column, row[at], formats)}
                     </td>
                   );
@@ -128,12 +129,12 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
 }
 
 function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): string {
-  const format = formats[column.name];
-  if (format !== undefined) return format(cell);
-  return TIMES.includes(column.name) && typeof cell === "number" ? preciseInstant(cell) : cellText(cell);
+  // a column may be named as what every object has, such as constructor
+  if (Object.hasOwn(formats, column.name)) return formats[column.name]!(cell);
+  return TIMES.includes(column.name) && typeof cell === "number" ? preciseInstant(cell) : brief(cellText(cell));
 }
 
 function looks(cell: unknown): string {
   if (cell === null || cell === undefined) return "null";
-  return typeof cell === "string" || typeof cell === "boolean" || (typeof cell === "object" && !("text" in cell)) ? "" : "number";
+  return typeof cell === "number" || cell instanceof ExactNumber ? "number" : "";
 }

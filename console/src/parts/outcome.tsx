@@ -1,9 +1,9 @@
 // What came of a statement: rows, lines, tables of answers, or an error.
 import { useState } from "preact/hooks";
 import type { Entity } from "../api/types.ts";
+import { brief } from "../format/cells.ts";
 import { count, span } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
-import { MOST_ROWS } from "../sql/live.ts";
 import type { Outcome } from "../sql/runner.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
@@ -22,7 +22,7 @@ export function OutcomeView({ outcome }: Props) {
   const rows = live?.rows() ?? [];
   const note = live === null ? "" : live.isByKey
     ? `the latest of each key; ${count(live.came)} changes came`
-    : live.came > rows.length ? `the latest ${count(MOST_ROWS)} of ${count(live.came)}` : "";
+    : live.came > rows.length ? `the latest ${count(rows.length)} of ${count(live.came)}` : "";
   return (
     <article class="outcome" aria-label="Result">
       <header>
@@ -35,7 +35,7 @@ export function OutcomeView({ outcome }: Props) {
       {error !== null && <Problem error={error} />}
       {live !== null && isChart && <ResultChart columns={columns} rows={rows} keys={live.isByKey ? outcome.keys : []} />}
       {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={!live.isByKey} />}
-      {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.join("\n")}</pre>}
+      {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.map(brief).join("\n")}</pre>}
       {entities.map((entity, index) => <EntityView key={index} entity={entity} />)}
       {message !== "" && <p class="message">{message}</p>}
     </article>

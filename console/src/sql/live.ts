@@ -1,40 +1,56 @@
 // Rows of a query as they stand: each row for itself, or the latest of each key; never more than a number of them.
 
-/** How many rows are kept. */
+/** How many rows are kept, and how long their texts may be together. */
 export const MOST_ROWS = 2000;
+export const MOST_CHARACTERS = 20_000_000;
 
 export class LiveRows {
   /** How many rows have come, deletions too. */
   came = 0;
-  private readonly byKey = new Map<string, unknown[]>();
-  private list: unknown[][] = [];
+  /** By their keys, or by their numbers; the oldest first. */
+  private readonly kept = new Map<string | number, { row: unknown[]; size: number }>();
+  private size = 0;
 
   /** `keys`: where in a row its key is; null: rows have none. */
   constructor(private readonly keys: number[] | null) {}
 
   add(row: unknown[], isDeleted: boolean): void {
     this.came++;
-    if (this.keys === null) {
-      this.list.push(row);
-      if (this.list.length >= MOST_ROWS * 1.5) this.list = this.list.slice(-MOST_ROWS);
+    const key = this.keys === null ? this.came : JSON.stringify(this.keys.map((index) => row[index]));
+    this.size -= this.kept.get(key)?.size ?? 0;
+    if (isDeleted && this.keys !== null) {
+      this.kept.delete(key);
       return;
     }
-    const key = JSON.stringify(this.keys.map((index) => row[index]));
-    if (isDeleted) {
-      this.byKey.delete(key);
-      return;
-    }
+    const size = sizeOf(row);
+    this.size += size;
     // a key that is there keeps its place
-    this.byKey.set(key, row);
-    if (this.byKey.size > MOST_ROWS) this.byKey.delete(this.byKey.keys().next().value!);
+    this.kept.set(key, { row, size });
+    while (this.kept.size > 1 && (this.kept.size > MOST_ROWS || this.size > MOST_CHARACTERS)) {
+      const [oldest, { size: its }] = this.kept.entries().next().value!;
+      this.kept.delete(oldest);
+      this.size -= its;
+    }
   }
 
   /** The rows of now. */
   rows(): unknown[][] {
-    return this.keys === null ? this.list.slice(-MOST_ROWS) : [...this.byKey.values()];
+    return [...this.kept.values()].map(({ row }) => row);
   }
 
   get isByKey(): boolean {
     return this.keys !== null;
   }
+}
+
+/** The latest of some lines that fit. */
+export function latest(lines: string[]): string[] {
+  let size = 0;
+  const first = lines.findLastIndex((line, at) => lines.length - at > MOST_ROWS || (size += line.length) > MOST_CHARACTERS);
+  return lines.slice(first + 1);
+}
+
+/** About how many characters a row has. */
+function sizeOf(row: unknown[]): number {
+  return row.reduce<number>((sum, cell) => sum + (typeof cell === "string" ? cell.length : typeof cell === "object" ? JSON.stringify(cell).length : 8), 0);
 }

@@ -6,7 +6,7 @@ import { stream } from "../api/rows.ts";
 import type { Entity } from "../api/types.ts";
 import { graph, refreshGraph } from "../state/graph.ts";
 import { refusalOfAll } from "../state/rights.ts";
-import { LiveRows } from "./live.ts";
+import { latest, LiveRows } from "./live.ts";
 import { refreshMetadata } from "./metadata.ts";
 import { keyOfResult } from "./plan.ts";
 import type { Statement } from "./statements.ts";
@@ -25,7 +25,6 @@ export interface Outcome {
   error: unknown;
 }
 
-const MOST_LINES = 2000;
 const MOST_OUTCOMES = 20;
 let last = 0;
 
@@ -105,7 +104,7 @@ export class Runner {
           this.changed();
         },
         lines: (lines) => {
-          outcome.lines = [...outcome.lines, ...lines].slice(-MOST_LINES);
+          outcome.lines = latest([...outcome.lines, ...lines]);
           this.changed();
         },
       }, signal);

@@ -20,6 +20,9 @@ from ksql_spark.tools.lsp import text
 
 #: how long the first errors of a file wait for what a server has
 ANSWER_S = 10.0
+#: a longer file would keep the editor waiting for minutes, after each key
+MAX_CHARACTERS = 1_000_000
+_TOO_LONG = f"This file has more than {MAX_CHARACTERS:,} characters. Split it to get errors and completion."
 _KINDS = {
     "column": types.CompletionItemKind.Field,
     "field": types.CompletionItemKind.Field,
@@ -63,7 +66,9 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
         return cache.current if cache is not None else Metadata()
 
     def document(uri: str) -> TextDocument:
-        return server.workspace.get_text_document(uri)
+        found = server.workspace.get_text_document(uri)
+        # too long: an empty one, about which there is nothing to say
+        return found if len(found.source) <= MAX_CHARACTERS else TextDocument(uri, "", found.version)
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     async def opened_file(params: types.DidOpenTextDocumentParams) -> None:
@@ -76,12 +81,11 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def check(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
         opened = document(params.text_document.uri)
+        diagnostics = [_diagnostic(one, opened) for one in text.findings(opened.source, metadata())]
+        if len(server.workspace.get_text_document(opened.uri).source) > MAX_CHARACTERS:
+            diagnostics = [types.Diagnostic(_range(text.Place(1, 1, 1), opened), _TOO_LONG)]
         server.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(
-                opened.uri,
-                [_diagnostic(one, opened) for one in text.findings(opened.source, metadata())],
-                opened.version,
-            )
+            types.PublishDiagnosticsParams(opened.uri, diagnostics, opened.version)
         )
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)

@@ -50,7 +50,8 @@ class KsqlCredentials(Credentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         # what is listed here is also what models find as `target`
-        return ("url", "user", "ca", "properties", "database", "schema")
+        url = () if "@" in self.url else ("url",)  # else it has a password
+        return (*url, "user", "ca", "properties", "database", "schema")
 
 
 class _Cursor:

@@ -10,12 +10,12 @@ import agate
 from dbt.adapters.base import BaseRelation, Column, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.ksqlspark.connections import DATABASE, SCHEMA, KsqlConnectionManager
-from dbt.adapters.ksqlspark.relation import KsqlRelation
+from dbt.adapters.ksqlspark.relation import KsqlRelation, in_sql, stored
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.clients.agate_helper import table_from_data_flat
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from ksql_spark import client
+from ksql_spark import client, grammar
 from ksql_spark.client.tables import identifier
 from ksql_spark.client.values import type_text
 
@@ -84,7 +84,14 @@ class KsqlSparkAdapter(SQLAdapter):
     # --- what changes
 
     @available
-    def create(self, relation: BaseRelation, kind: str, statement: str, replacing: str | None) -> str:
+    def create(
+        self,
+        relation: BaseRelation,
+        kind: str,
+        statement: str,
+        replacing: str | None,
+        drops: bool = False,
+    ) -> str:
         """Create or replace a stream or table, unless it is already what a statement makes it.
 
         Args:
@@ -92,18 +99,27 @@ class KsqlSparkAdapter(SQLAdapter):
             kind: STREAM or TABLE.
             statement: creates it.
             replacing: replaces what is there; None: that is not possible.
+            drops: what is there is dropped first, unless the server refuses the statement after that.
 
         Returns:
             what happened.
 
         Raises:
-            DbtRuntimeError: what is there cannot be replaced.
+            DbtRuntimeError: what is there cannot be replaced, or there are several statements.
             DbtDatabaseError: the server refuses the statement.
         """
+        if len(grammar.split(statement)) != 1:
+            raise DbtRuntimeError(
+                f"{relation} has a ';' within its text: a model is one statement. Others may be in its "
+                "pre_hook or post_hook."
+            )
         described = self._described(relation.identifier)
         if described is None:
             chosen = statement
-        elif _spaced(described["statement"]) in {_spaced(statement), _spaced(replacing or "")}:
+        elif drops:
+            # in one request: the server checks both before it carries out the first
+            chosen = f"{self._drop_statement(relation, described)}\n{statement}"
+        elif _tokens(described["statement"]) in (_tokens(statement), _tokens(replacing or "")):
             return "unchanged"
         elif described["type"] != kind or replacing is None:
             raise DbtRuntimeError(
@@ -112,8 +128,14 @@ class KsqlSparkAdapter(SQLAdapter):
             )
         else:
             chosen = replacing
-        status = self._run(chosen)[-1].get("commandStatus") or {}
-        self._await_evolution(relation.identifier)
+        try:
+            status = self._run(chosen)[-1].get("commandStatus") or {}
+        except DbtDatabaseError:
+            # another run at the same time may have created the same
+            if described is None and self._is_made_by(relation, statement):
+                return "unchanged"
+            raise
+        self._await_evolution(relation)
         self.cache_added(self._relation(relation.identifier, kind))
         return str(status.get("message", "OK"))
 
@@ -125,14 +147,14 @@ class KsqlSparkAdapter(SQLAdapter):
             DbtRuntimeError: a sink of this name reads something else.
         """
         sinks = self._run("SHOW SINKS;")[-1]["sinks"]
-        found = next((sink for sink in sinks if sink["name"] == name.upper()), None)
+        found = next((sink for sink in sinks if sink["name"] == stored(name)), None)
         if found is None:
             self._run(statement)
             return "Sink created"
-        if found["source"].upper() != source.upper():
+        if _tokens(in_sql(found["source"])) != _tokens(source):
             raise DbtRuntimeError(
-                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK {name};) if "
-                "the rows that it has written may stay where they are."
+                f"Sink {name} reads {found['source']}, not {source}. Drop it first (DROP SINK "
+                f"{in_sql(name)};) if the rows that it has written may stay where they are."
             )
         return "unchanged"
 
@@ -143,12 +165,13 @@ class KsqlSparkAdapter(SQLAdapter):
         """
         described = self._described(relation.identifier)
         if described is not None:
-            is_query = bool(described["writeQueries"])
-            self._run(f"DROP {described['type']} {relation}{' DELETE TOPIC' if is_query else ''};")
+            self._run(self._drop_statement(relation, described))
         self.cache_dropped(relation)
 
     @available
-    def seed(self, relation: BaseRelation, key: str, rows: agate.Table, types: Mapping[str, str]) -> int:
+    def seed(
+        self, relation: BaseRelation, key: str, rows: agate.Table, types: Mapping[str, str], drops: bool
+    ) -> int:
         """Make a table's rows those of a file.
 
         The table is one that can be looked up, over a topic of its name; ``…_rows`` over the same topic takes
@@ -159,11 +182,18 @@ class KsqlSparkAdapter(SQLAdapter):
             key: the column that is its key.
             rows: of the file.
             types: column -> SQL type.
+            drops: the two tables and their topic are dropped first.
 
         Returns:
             how many rows were written or deleted.
+
+        Raises:
+            DbtRuntimeError: a row has no key or that of another one, or what is there is another table.
         """
-        name, target = str(relation), f"{relation}{ROWS}"
+        wanted = _by_key(str(relation), key, types, rows)
+        if drops:
+            self.drop_seed(relation)
+        writable = relation.incorporate(path={"identifier": f"{relation.identifier}{ROWS}"})
         columns = [
             f"{identifier(column)} {types[column]}{' PRIMARY KEY' if column == key else ''}"
             for column in rows.column_names
@@ -171,26 +201,21 @@ class KsqlSparkAdapter(SQLAdapter):
         listed = ", ".join(columns)
         topic = str(relation.identifier).replace("'", "''")
         given = f"({listed}) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
-        self.create(self._relation(target, "TABLE"), "TABLE", f"CREATE TABLE {target} {given}", None)
-        self.create(relation, "TABLE", f"CREATE SOURCE TABLE {name} {given}", None)
-        return self._write(target, name, key, types, rows)
+        self.create(writable, "TABLE", f"CREATE TABLE {writable} {given}", None)
+        self.create(relation, "TABLE", f"CREATE SOURCE TABLE {relation} {given}", None)
+        return self._write(str(writable), str(relation), key, list(rows.column_names), wanted)
 
     @available
     def drop_seed(self, relation: BaseRelation) -> None:
         """Drop a seed's two tables and their topic."""
         for name, clause in ((relation.identifier, ""), (f"{relation.identifier}{ROWS}", " DELETE TOPIC")):
             if self._described(name) is not None:
-                self._run(f"DROP TABLE {name}{clause};")
+                self._run(f"DROP TABLE {in_sql(name)}{clause};")
         self.cache_dropped(relation)
 
-    def _write(self, target: str, name: str, key: str, types: Mapping[str, str], rows: agate.Table) -> int:
-        names = list(rows.column_names)
-        wanted = {}
-        for row in rows.rows:
-            values = {column: _value(value, types[column]) for column, value in zip(names, row, strict=True)}
-            if values[key] is None:
-                raise DbtRuntimeError(f"{name}: {key} is its key and must not be empty in any row.")
-            wanted[values[key]] = values
+    def _write(
+        self, target: str, name: str, key: str, names: list[str], wanted: Mapping[Any, dict[str, Any]]
+    ) -> int:
         with self.connections.exception_handler(name):
             found = self._connection.execute(
                 f"SELECT {', '.join(map(identifier, names))} FROM {name};"
@@ -223,7 +248,7 @@ class KsqlSparkAdapter(SQLAdapter):
     @classmethod
     def quote(cls, identifier: str) -> str:
         """A name as it is written, with backticks."""
-        return f"`{identifier}`"
+        return "`" + identifier.replace("`", "``") + "`"
 
     @classmethod
     def is_cancelable(cls) -> bool:
@@ -299,16 +324,23 @@ class KsqlSparkAdapter(SQLAdapter):
 
     def _described(self, name: str | None) -> dict[str, Any] | None:
         """DESCRIBE's answer about a stream or table; None if there is none."""
-        if name is None or name.upper() not in {found for found, _ in self._listed()}:
+        if name is None or stored(name) not in {found for found, _ in self._listed()}:
             return None
-        return self._describe(name.upper())
+        return self._describe(stored(name))
 
     def _describe(self, name: str) -> dict[str, Any]:
         """DESCRIBE's answer about a stream or table that is there, by its name as it is stored."""
         described: dict[str, Any] = self._run(f"DESCRIBE {self.quote(name)};")[-1]["sourceDescription"]
         return described
 
-    def _await_evolution(self, name: str) -> None:
+    def _is_made_by(self, relation: BaseRelation, statement: str) -> bool:
+        described = self._described(relation.identifier)
+        return described is not None and _tokens(described["statement"]) == _tokens(statement)
+
+    def _drop_statement(self, relation: BaseRelation, described: Mapping[str, Any]) -> str:
+        return f"DROP {described['type']} {relation}{' DELETE TOPIC' if described['writeQueries'] else ''};"
+
+    def _await_evolution(self, name: BaseRelation) -> None:
         """Wait until a new version that runs beside the old one has taken over, or waits for SWAP."""
         while True:
             try:
@@ -332,9 +364,32 @@ def _columns(described: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(field["name"], type_text(field["schema"])) for field in described["fields"]]
 
 
-def _spaced(statement: str) -> str:
-    """A statement with single spaces, to compare it."""
-    return " ".join(statement.split()).rstrip("; ")
+def _tokens(statement: str) -> list[tuple[Any, str]]:
+    """A statement without white space and comments, to compare it."""
+    return [(token.token_type, token.text) for one in grammar.split(statement) for token in one.tokens]
+
+
+def _by_key(name: str, key: str, types: Mapping[str, str], rows: agate.Table) -> dict[Any, dict[str, Any]]:
+    """The rows of a seed by their keys. Raises DbtRuntimeError: a key or a value is wrong."""
+    found: dict[Any, dict[str, Any]] = {}
+    if key not in rows.column_names:
+        raise DbtRuntimeError(f"{name}: there is no column {key}, which should be its key.")
+    for row in rows.rows:
+        values = {}
+        for column, value in zip(rows.column_names, row, strict=True):
+            try:
+                values[column] = _value(value, types[column])
+            except (ValueError, OverflowError):
+                raise DbtRuntimeError(f"{name}: {column} is {types[column]}, but has {value!r}.") from None
+        if values[key] is None:
+            raise DbtRuntimeError(f"{name}: {key} is its key and must not be empty in any row.")
+        if values[key] in found:
+            raise DbtRuntimeError(
+                f"{name}: {key} is its key, and several rows have {values[key]!r} there. Choose another "
+                "column with the setting key, or remove the rows."
+            )
+        found[values[key]] = values
+    return found
 
 
 def _value(value: Any, type_: str) -> Any:

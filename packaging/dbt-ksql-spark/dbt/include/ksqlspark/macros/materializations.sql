@@ -1,21 +1,22 @@
 {# Models that run on. Each returns the relation that it has made; what is as it should be is left alone. #}
 
 {% macro ksqlspark__with(properties) -%}
-  {%- if properties %} WITH (
-  {%- for name, value in properties.items() %}{{ name }} = {% if value is boolean or value is number %}{{ value | lower }}{% else %}'{{ value | replace("'", "''") }}'{% endif %}{{ ", " if not loop.last }}{% endfor -%}
+  {%- set given = properties.items() | rejectattr(1, "none") | list -%}
+  {%- if given %} WITH (
+  {%- for name, value in given %}{{ name }} = {% if value is boolean or value is number %}{{ value | lower }}{% else %}'{{ value | replace("'", "''") }}'{% endif %}{{ ", " if not loop.last }}{% endfor -%}
   ){%- endif -%}
 {%- endmacro %}
 
 {% macro ksqlspark__create_as(kind, sql, properties) -%}
   CREATE OR REPLACE {{ kind }} {{ this }}{{ ksqlspark__with(properties) }} AS
-{{ sql.strip().rstrip(";") }};
+{{ sql.strip().rstrip(";") }}
+;
 {%- endmacro %}
 
 {% macro ksqlspark__make(kind, statement, replacing) %}
   {%- set target = this.incorporate(type="view" if kind == "STREAM" else "table") -%}
   {{ run_hooks(pre_hooks) }}
-  {%- if should_full_refresh() %}{% do adapter.drop_relation(target) %}{% endif -%}
-  {%- set message = adapter.create(target, kind, statement, replacing) -%}
+  {%- set message = adapter.create(target, kind, statement, replacing, should_full_refresh()) -%}
   {% call noop_statement("main", message) %}{{ statement }}{% endcall %}
   {{ run_hooks(post_hooks) }}
   {{ return({"relations": [target]}) }}
@@ -55,7 +56,8 @@
   {{ run_hooks(pre_hooks) }}
   {%- set source = modules.re.sub("(?is)^\s*select\s+\*\s+from\s+", "", sql).strip().rstrip(";") -%}
   {%- set statement -%}
-    CREATE SINK {{ this }} FROM {{ source }}{{ ksqlspark__with(config.get("with", {})) }};
+    CREATE SINK {{ this }} FROM {{ source }}
+{{ ksqlspark__with(config.get("with", {})) }};
   {%- endset -%}
   {%- set message = adapter.create_sink(this.identifier, source, statement) -%}
   {% call noop_statement("main", message) %}{{ statement }}{% endcall %}
@@ -71,8 +73,8 @@
   {%- set types = {} -%}
   {%- for column in rows.column_names %}{% do types.update({column: given.get(column, adapter.convert_type(rows, loop.index0))}) %}{% endfor -%}
   {%- set target = this.incorporate(type="table") -%}
-  {%- if should_full_refresh() %}{% do adapter.drop_seed(target) %}{% endif -%}
-  {%- set count = adapter.seed(target, config.get("key", rows.column_names[0]), rows, types) -%}
+  {%- set key = config.get("key", rows.column_names[0]) -%}
+  {%- set count = adapter.seed(target, key, rows, types, should_full_refresh()) -%}
   {% call noop_statement("main", "INSERT " ~ count, "INSERT", count) %}{% endcall %}
   {{ run_hooks(post_hooks) }}
   {{ return({"relations": [target]}) }}
