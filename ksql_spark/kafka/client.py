@@ -14,8 +14,8 @@ from ksql_spark.errors import KsqlError
 #: how long a request may take before the broker counts as unreachable, in seconds
 REQUEST_TIMEOUT_S = 10.0
 
-# confluent-kafka 2.16 never frees the id of a topic that it has described: 96 bytes, a dozen times a second
-# for twenty queries. It makes ids by this name, so that now each id is made once.
+# confluent-kafka 2.16 never frees the id of a topic that it has described: 96 bytes for each description. It
+# makes ids by this name, so that now each id is made once.
 confluent_kafka.Uuid = cache(confluent_kafka.Uuid)  # type: ignore[assignment,misc]
 
 _UNREACHABLE = frozenset(
