@@ -17,7 +17,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, new_session
 from tests.spark_cluster import SparkCluster
 
 # a busy machine is no failure
@@ -97,8 +97,8 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
 
 @pytest.fixture(scope="session")
 def local_spark(spark_process: SparkProcess) -> object:
-    """The shared session."""
-    return spark_process.session
+    """A session beside that of the shared engine, in the same JVM."""
+    return new_session(spark_process.session)
 
 
 @pytest.fixture(scope="session")

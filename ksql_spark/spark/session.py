@@ -181,15 +181,22 @@ _REGISTRY = "spark.ksql.registry."
 _REGISTRY_NAMES = "spark.ksql.registrySettings"
 
 
-def set_registry(session: SparkSession, settings: Mapping[str, str]) -> None:
+def set_registry(session: SparkSession, settings: Mapping[str, str]) -> dict[str, str]:
     """Set where ``session``, and those that ``new_session`` makes of it, find the schema registry.
 
-    ``settings``: ``url`` and the properties below ``ksql.schema.registry.``, and ``folder``, where there is
-    one for copies of schemas; empty: there is none.
+    Args:
+        session: the session.
+        settings: ``url`` and the properties below ``ksql.schema.registry.``, and ``folder``, where there is
+            one for copies of schemas; empty: there is none.
+
+    Returns:
+        The settings that these replace.
     """
-    for name in _registry_settings(session):
+    former = _registry_settings(session)
+    for name in former:
         session.conf.unset(name)
     _set_registry(session, {_REGISTRY + name: value for name, value in settings.items()})
+    return {name.removeprefix(_REGISTRY): value for name, value in former.items()}
 
 
 def new_session(session: SparkSession) -> SparkSession:

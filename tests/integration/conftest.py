@@ -12,11 +12,13 @@ import pytest
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
+from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, set_registry
 from tests.integration.cluster_servers import PREFIX
 from tests.integration.own_server import Server
+from tests.registry_server import RegistryServer
 from tests.server.live_server import LiveServer
 
 Post = Callable[..., httpx.Response]
@@ -122,3 +124,17 @@ def clean_kafka(kafka_admin: KafkaAdmin) -> Iterator[str]:
     yield kafka_admin.servers
     mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
     kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
+
+
+@pytest.fixture
+def registry(engine: Engine) -> Iterator[RegistryServer]:
+    """A registry that the shared engine uses during the test, instead of the one that it uses otherwise."""
+    services = engine.services
+    session, former = services.spark.process.running_session, services.registry
+    with RegistryServer() as server:
+        config = Config({"ksql.schema.registry.url": server.url})
+        services.registry = services.views._registry = schema_registry(config)
+        former_settings = set_registry(session, registry_settings(config))
+        yield server
+        services.registry = services.views._registry = former
+        set_registry(session, former_settings)

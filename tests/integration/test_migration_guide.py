@@ -9,17 +9,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from ksql_spark.config import Config
 from ksql_spark.engine import Engine
-from ksql_spark.engine.bootstrap import registry_settings, schema_registry
-from ksql_spark.spark.session import set_registry
 from tests.registry_server import RegistryServer
 
 pytestmark = [
@@ -37,23 +34,9 @@ _ROW = re.compile(r"^\| `(.*;)` \| (.*) ?\|$", re.M)
 TUTORIALS = re.findall(r"^#### (.*)\n+((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"), flags=re.M)
 
 
-@pytest.fixture
-def registry(engine: Engine) -> Iterator[None]:
-    """A registry that the shared engine uses."""
-    services = engine.services
-    before = services.registry
-    with RegistryServer() as server:
-        config = Config({"ksql.schema.registry.url": server.url})
-        services.registry = schema_registry(config)
-        set_registry(services.spark.process.running_session, registry_settings(config))
-        yield
-        services.registry = before
-        set_registry(services.spark.process.running_session, {})
-
-
 @pytest.mark.parametrize(("title", "table"), TUTORIALS, ids=[title for title, _ in TUTORIALS])
 def test_tutorial(
-    title: str, table: str, url: str, engine: Engine, execute: Callable[[str], Any], registry: None
+    title: str, table: str, url: str, engine: Engine, execute: Callable[[str], Any], registry: RegistryServer
 ) -> None:
     before = {query.id for query in engine.services.queries.all()}
     said = [(text.replace(r"\|", "|"), outcome.strip()) for text, outcome in _ROW.findall(table)]

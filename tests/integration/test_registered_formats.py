@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,12 +14,9 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, header
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from ksql_spark.config import Config
 from ksql_spark.engine import Engine
-from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
-from ksql_spark.spark.session import set_registry
 from tests.integration.topic_records import records
 from tests.registry_server import RegistryServer
 
@@ -34,20 +31,6 @@ V2 = V1 | {
         {"name": "d", "type": {"type": "int", "logicalType": "date"}},
     ]
 }
-
-
-@pytest.fixture
-def registry(engine: Engine) -> Iterator[RegistryServer]:
-    """A registry that the shared engine uses."""
-    services = engine.services
-    before = services.registry
-    with RegistryServer() as server:
-        config = Config({"ksql.schema.registry.url": server.url})
-        services.registry = services.views._registry = schema_registry(config)
-        set_registry(services.spark.process.running_session, registry_settings(config))
-        yield server
-        services.registry = services.views._registry = before
-        set_registry(services.spark.process.running_session, {})
 
 
 def test_without_a_registry_one_is_started_for_the_first_statement_that_needs_it(

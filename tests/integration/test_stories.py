@@ -21,12 +21,9 @@ import pyarrow.dataset
 import pytest
 
 from examples.cdc import database
-from ksql_spark.config import Config
 from ksql_spark.engine import Engine
-from ksql_spark.engine.bootstrap import registry_settings, schema_registry
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
-from ksql_spark.spark.session import set_registry
 from ksql_spark.tools.demo import stories
 from tests.integration.story_runs import TIMEOUT_S, Given, Row, StoryRun
 from tests.registry_server import RegistryServer
@@ -368,20 +365,6 @@ def test_lakehouse(tell: Tell, tmp_path: Path) -> None:
         database.execute("UPDATE prices SET price = 3 WHERE item = 'tea'")
     run.table("prices", prices | {"tea": 3.0}, lambda row: row["PRICE"])
     assert run.shown() == 2
-
-
-@pytest.fixture
-def registry(engine: Engine) -> Iterator[RegistryServer]:
-    """A registry that the shared engine uses."""
-    services = engine.services
-    before = services.registry
-    with RegistryServer() as server:
-        config = Config({"ksql.schema.registry.url": server.url})
-        services.registry = schema_registry(config)
-        set_registry(services.spark.process.running_session, registry_settings(config))
-        yield server
-        services.registry = before
-        set_registry(services.spark.process.running_session, {})
 
 
 @slow
