@@ -44,6 +44,7 @@ def _cases() -> Iterator[object]:
             yield pytest.param(case, id=f"{relation} {case.path.relative_to(FOLDER)}:{case.line}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", list(_cases()))
 def test_stops_and_replays_change_nothing(
     case: Case,

@@ -191,7 +191,15 @@ def removed(engine: Engine, backlog: Backlog) -> None:
     engine.services.admin.delete_topics(letter + backlog.x for letter in backlog.topics)
 
 
-@pytest.fixture(scope="module", params=[1, 4, 12], ids=["one", "four", "twelve"])
+#: make test-long tries the least and the most
+PARTITIONS = [
+    pytest.param(1, id="one", marks=pytest.mark.long),
+    pytest.param(4, id="four"),
+    pytest.param(12, id="twelve", marks=pytest.mark.long),
+]
+
+
+@pytest.fixture(scope="module", params=PARTITIONS)
 def backlog(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Backlog]:
     made = produced(engine, f"_backlog_{request.param}", request.param, ROWS)
     yield made
@@ -205,7 +213,7 @@ def long_backlog(engine: Engine) -> Iterator[Backlog]:
     removed(engine, made)
 
 
-@pytest.fixture(scope="module", params=[1, 4, 12], ids=["one", "four", "twelve"])
+@pytest.fixture(scope="module", params=PARTITIONS)
 def backlog_with_a_column(request: pytest.FixtureRequest, engine: Engine) -> Iterator[Backlog]:
     made = produced(engine, f"_timed_backlog_{request.param}", request.param, TIMED_ROWS, in_column=True)
     yield made
@@ -451,25 +459,25 @@ def check_interrupted_table(
             same_changes(query.end().changes(), changes)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_stream_with_stream_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
     rows = model.stream_stream(long_backlog.topics["l"], long_backlog.topics["r"], WITHIN_MS, "LEFT")
     check_interrupted(engine, long_backlog, STREAM_STREAM["LEFT"], rows, verb)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_stream_with_table_goes_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
     rows = model.stream_table(long_backlog.topics["l"], long_backlog.topics["t"], "LEFT")
     check_interrupted(engine, long_backlog, STREAM_TABLE["LEFT"], rows, verb)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_first_rows_go_on(engine: Engine, long_backlog: Backlog, verb: str) -> None:
     rows = model.first_rows(long_backlog.topics["l"], WITHIN_MS)
     check_interrupted(engine, long_backlog, FIRST_ROWS % "l", rows, verb)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_streams_with_times_in_a_column_go_on(
     engine: Engine, backlog_with_a_column: Backlog, verb: str
 ) -> None:
@@ -478,7 +486,7 @@ def test_streams_with_times_in_a_column_go_on(
     check_interrupted(engine, backlog_with_a_column, STREAM_STREAM["LEFT"], rows, verb)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_a_stream_and_a_table_with_times_in_a_column_go_on(
     engine: Engine, backlog_with_a_column: Backlog, verb: str
 ) -> None:
@@ -487,7 +495,7 @@ def test_a_stream_and_a_table_with_times_in_a_column_go_on(
     check_interrupted(engine, backlog_with_a_column, STREAM_TABLE["LEFT"], rows, verb)
 
 
-@pytest.mark.parametrize("verb", ["restart", "kill"])
+@pytest.mark.parametrize("verb", [pytest.param("restart", marks=pytest.mark.long), "kill"])
 def test_tables_with_times_in_a_column_go_on(
     engine: Engine, backlog_with_a_column: Backlog, verb: str
 ) -> None:

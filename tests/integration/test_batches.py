@@ -20,6 +20,7 @@ pytestmark = pytest.mark.kafka
 COUNT = 500
 
 
+@pytest.mark.long
 def test_all_of_a_pipeline_is_over_when_it_ends(
     execute: Callable[[str], Any],
     engine: Engine,
@@ -79,6 +80,7 @@ def test_all_of_a_pipeline_is_over_when_it_ends(
     assert before < {source.name for source in engine.services.metastore.sources()}
 
 
+@pytest.mark.long
 def test_an_archive_whose_topic_is_empty(
     execute: Callable[[str], Any],
     engine: Engine,

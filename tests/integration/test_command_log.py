@@ -78,6 +78,7 @@ def test_records_that_are_no_commands_are_skipped(config: dict[str, Any], tmp_pa
     assert not said.exists()
 
 
+@pytest.mark.long
 def test_one_server_per_service_id(config: dict[str, Any], tmp_path: Path) -> None:
     another = config | {"ksql.spark.data.dir": str(tmp_path / "another")}
     first = fake_spark.start(config)

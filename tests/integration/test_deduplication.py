@@ -118,7 +118,7 @@ def of_records(
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, form: str) -> None:
     name, rows = f"once_{form}_{partitions}", generated(partitions)
     number = "ROW_NUMBER() OVER (PARTITION BY seed, a, b ORDER BY n)"
@@ -128,7 +128,7 @@ def test_the_first_rows_are_those_of_sqlite(engine: Engine, partitions: int, for
     same_rows(of_the_query(engine, name, partitions, rows, ours), Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> None:
     name, rows = f"top_n_{partitions}", generated(partitions)
     over = "ROW_NUMBER() OVER (PARTITION BY seed, b ORDER BY a DESC NULLS LAST, n)"
@@ -139,7 +139,7 @@ def test_top_n_ends_with_the_rows_of_sqlite(engine: Engine, partitions: int) -> 
     same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_ranks_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
     name, rows = f"ranks_{partitions}", generated(partitions)
     over = "OVER (PARTITION BY seed, b ORDER BY a DESC NULLS LAST)"
@@ -150,7 +150,7 @@ def test_ranks_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
     same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_top_n_of_a_table_undoes_updates_and_deletions(engine: Engine, partitions: int) -> None:
     name, rng = f"top_of_table_{partitions}", random.Random(partitions)
     records: list[tuple[str, dict[str, Any] | None, int]] = []
@@ -167,7 +167,7 @@ def test_top_n_of_a_table_undoes_updates_and_deletions(engine: Engine, partition
     same_rows(of_records(engine, name, partitions, records, TABLE, ours, TABLE), Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_rows_with_aggregates_of_frames_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
     name, rows = f"frames_{partitions}", generated(partitions)
     over = "OVER (PARTITION BY seed, b {order}"
@@ -193,7 +193,14 @@ GROUPINGS = {
 }
 
 
-@pytest.mark.parametrize(("form", "partitions"), [("rollup", 1), ("cube", 4), ("sets", 4)])
+@pytest.mark.parametrize(
+    ("form", "partitions"),
+    [
+        pytest.param("rollup", 1, marks=pytest.mark.long),
+        pytest.param("cube", 4, marks=pytest.mark.long),
+        ("sets", 4),
+    ],
+)
 def test_grouping_sets_are_those_of_a_select_for_each_in_sqlite(
     engine: Engine, partitions: int, form: str
 ) -> None:
@@ -214,7 +221,7 @@ def test_grouping_sets_are_those_of_a_select_for_each_in_sqlite(
     same_rows(of_the_query(engine, name, partitions, rows, ours, TABLE), Counter(expected))
 
 
-@pytest.mark.parametrize("partitions", [1, 4])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.long), 4])
 def test_frames_of_time_are_those_of_sqlite(engine: Engine, partitions: int) -> None:
     """In one partition also of equal times and late rows, for which older rows are gone."""
     name, rng, time_ms = f"ranges_{partitions}", random.Random(partitions), 0

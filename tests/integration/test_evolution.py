@@ -109,7 +109,9 @@ def until_state(engine: Engine, state: str) -> dict[str, Any]:
     return shown
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once_v2", marks=pytest.mark.long)]
+)
 def test_a_table_evolves(make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str) -> None:
     config = {
         "processing.guarantee": guarantee,
@@ -194,7 +196,9 @@ def values(engine: Engine, topic: str) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize("keep", [KEEP, KEEP_WITH_STATE])
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once_v2", marks=pytest.mark.long)]
+)
 def test_a_stream_evolves(
     make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str, keep: str
 ) -> None:
@@ -230,7 +234,9 @@ def test_a_stream_evolves(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once_v2", marks=pytest.mark.long)]
+)
 def test_statements_while_many_records_arrive(
     make_engine: Callable[..., Engine], broker: EmbeddedBroker, guarantee: str
 ) -> None:

@@ -73,6 +73,7 @@ def found(told: dict[str, Any]) -> Records:
     return sorted((r["topic"].removeprefix(PREFIX), r["offset"], r["reason"]) for r in told["records"])
 
 
+@pytest.mark.long
 def test_joins_tables_and_unions(told: Told) -> None:
     def records(text: str) -> Records:
         return found(told(text))
@@ -143,6 +144,7 @@ def test_joins_tables_and_unions(told: Told) -> None:
     ]
 
 
+@pytest.mark.long
 def test_first_and_best_rows(told: Told) -> None:
     told(f"""
         CREATE STREAM bids (item STRING KEY, who STRING, n INT, tags MAP<STRING, INT>)
@@ -211,6 +213,7 @@ def test_first_and_best_rows(told: Told) -> None:
     ]
 
 
+@pytest.mark.long
 def test_semi_joins_and_set_operations(told: Told) -> None:
     told(f"""
         CREATE STREAM asked (id STRING KEY, n INT)

@@ -125,6 +125,7 @@ class OtherBroker(EmbeddedBroker):
             file.writelines(f"{name.replace('_', '.')}={value}\n" for name, value in self._more.items())
 
 
+@pytest.mark.long
 def test_queries_run_where_there_is_no_coordinator(
     spark_process: SparkProcess, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -64,6 +64,7 @@ def own_engine(
         kafka_admin.delete_topics(set(kafka_admin.topics()) - before)
 
 
+@pytest.mark.long
 def test_streaming_queries(own_engine: Engine) -> None:
     properties: dict[str, str] = {}
     written: set[str] = set()
@@ -78,6 +79,7 @@ def test_streaming_queries(own_engine: Engine) -> None:
     assert {query.state for query in queries} == {"RUNNING"}
 
 
+@pytest.mark.long
 def test_lake(own_engine: Engine, tmp_path: Path) -> None:
     for block in re.findall(r"^```sql\n(.*?)^```$", LAKE.read_text(encoding="utf-8"), flags=re.S | re.M):
         text = block.replace("/tmp/lake", str(tmp_path / "lake"))

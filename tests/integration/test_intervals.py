@@ -30,7 +30,9 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("partitions", [1, 4, 12])
+@pytest.mark.parametrize(
+    "partitions", [pytest.param(1, marks=pytest.mark.long), 4, pytest.param(12, marks=pytest.mark.long)]
+)
 def test_a_backlog_gives_few_rows_and_all_last_ones(engine: Engine, partitions: int) -> None:
     topic, rng, admin = f"every_{partitions}", random.Random(partitions), engine.services.admin
     admin.create_topic(topic, partitions, config={"retention.ms": "-1"})

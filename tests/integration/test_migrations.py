@@ -62,6 +62,7 @@ def rows(shown: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[:3]] for line in lines]
 
 
+@pytest.mark.long
 def test_a_file_is_applied_once_and_one_that_failed_again(
     project: Project, migrations: Run, topic_names: Callable[[str], str]
 ) -> None:

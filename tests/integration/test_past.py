@@ -43,6 +43,7 @@ def rows(engine: Engine, text: str) -> list[list[Any]]:
     return sorted(found, key=str)
 
 
+@pytest.mark.long
 def test_the_past(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:
     engine = make_engine()
     admin = engine.services.admin

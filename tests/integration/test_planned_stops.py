@@ -54,6 +54,7 @@ def run(engine: Engine, text: str) -> None:
     engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
 
 
+@pytest.mark.long
 def test_nothing_is_written_twice(make_engine: Callable[[], Engine], broker: EmbeddedBroker) -> None:
     servers = broker.bootstrap_servers
     engine = make_engine()

@@ -297,6 +297,7 @@ def until_it_fails(execute: Callable[[str], Any], sink: str) -> dict[str, Any]:
     raise AssertionError("the query has not failed")
 
 
+@pytest.mark.long
 def test_protobuf_that_cannot_be_read_is_left_out_and_counted(
     execute: Callable[[str], Any],
     registry: RegistryServer,

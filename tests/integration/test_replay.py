@@ -112,7 +112,7 @@ def numbers(records: list[Record]) -> list[tuple[Any, Any]]:
     return sorted((json.loads(r.value or b"")["A"], json.loads(r.value or b"")["N"]) for r in records)
 
 
-@pytest.mark.parametrize("partitions", [1, 12])
+@pytest.mark.parametrize("partitions", [1, pytest.param(12, marks=pytest.mark.long)])
 def test_records_are_replayed_by_the_current_version(
     server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], partitions: int
 ) -> None:
@@ -179,6 +179,7 @@ def test_records_that_are_gone_are_named(
     assert answer.gone_records == (f"{topic}-0: 0-2",)
 
 
+@pytest.mark.long
 def test_a_replay_that_ends_in_the_middle(
     server: Server,
     broker: EmbeddedBroker,

@@ -159,6 +159,7 @@ def test_generated_events(secured: SecuredBroker, tmp_path: Path) -> None:
     assert sum(admin.end_offsets("made").values()) == 3
 
 
+@pytest.mark.long
 def test_a_wrong_password(secured: SecuredBroker, spark_process: SparkProcess, tmp_path: Path) -> None:
     wrong = secured.security["sasl.jaas.config"].replace("3", "4")
     engine = Engine(config(secured, tmp_path, **{"sasl.jaas.config": wrong}), spark_process)

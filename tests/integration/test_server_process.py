@@ -71,6 +71,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # bound, but nobody listens

@@ -171,6 +171,7 @@ def test_servers_share_statements_and_queries(start: Start, tmp_path: Path) -> N
     assert third.services.metastore.find("Q0") == first.services.metastore.find("Q0")
 
 
+@pytest.mark.long
 def test_a_drained_server_runs_nothing_and_answers_all(start: Start) -> None:
     first, second = start("first"), start("second")
     run(first, STREAM)
@@ -478,6 +479,7 @@ def test_a_server_that_is_back_at_once_finds_its_queries(
     assert here(first) == at_first
 
 
+@pytest.mark.long
 def test_a_start_removes_what_the_same_server_has_left(start: Start, kafka_admin: KafkaAdmin) -> None:
     first, second = start("first"), start("second")
     left = [f"{transient_topic_prefix(engine.services)}left" for engine in (first, second)]
@@ -511,6 +513,7 @@ def test_the_end_of_all_servers(start: Start, kafka_admin: KafkaAdmin, tmp_path:
     assert first.services.log.topic not in there
 
 
+@pytest.mark.long
 def test_a_server_that_shares_meets_no_other_kind(
     start: Start, config: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -521,6 +524,7 @@ def test_a_server_that_shares_meets_no_other_kind(
     assert refused.value.condition == "SERVICE_ID_IN_USE" and "ksql.cluster.enabled" in refused.value.message
 
 
+@pytest.mark.long
 def test_services_do_not_share_a_folder_of_state(
     start: Start, config: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -147,6 +147,7 @@ CREATE TABLE sales WITH (KAFKA_TOPIC = '{CUT}sales') AS
 """
 
 
+@pytest.mark.long
 def test_results_are_taken_over_while_records_arrive(
     make_engine: Callable[..., Engine], broker: EmbeddedBroker, capsys: pytest.CaptureFixture[str]
 ) -> None:

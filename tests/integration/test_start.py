@@ -37,6 +37,7 @@ def rows(engine: Engine, text: str) -> list[list[Any]]:
     return found
 
 
+@pytest.mark.long
 def test_look_ups_do_not_wait_for_spark(
     spark_process: SparkProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

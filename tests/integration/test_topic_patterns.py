@@ -85,7 +85,9 @@ def orders(broker: EmbeddedBroker) -> Iterator[Orders]:
     made.admin.delete_topics(name for name in made.admin.topics() if made.prefix[6:] in name)
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once_v2", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_topics_are_found_while_queries_run(
     orders: Orders, execute: Execute, post: Any, partitions: int, guarantee: str
@@ -181,6 +183,7 @@ def test_users_see_which_topics_are_read(orders: Orders, execute: Execute, post:
         assert expected_text in answer.json()["message"], answer.text
 
 
+@pytest.mark.long
 def test_a_join_needs_no_equal_partitions(
     orders: Orders, execute: Execute, kafka_admin: KafkaAdmin, broker: EmbeddedBroker
 ) -> None:
@@ -230,7 +233,9 @@ def test_topics_that_are_deleted_and_made_again(orders: Orders, execute: Execute
     until(lambda: orders.copies(f"{name}_C") == orders.sent)
 
 
-@pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
+@pytest.mark.parametrize(
+    "guarantee", ["at_least_once", pytest.param("exactly_once_v2", marks=pytest.mark.long)]
+)
 def test_restarts_repeat_and_lose_nothing(
     orders: Orders, make_engine: Callable[..., Engine], guarantee: str
 ) -> None:

@@ -35,6 +35,7 @@ def numbers(engine: Engine) -> list[int]:
     return sorted(json.loads(record.value)["N"] for record in found if record.value is not None)
 
 
+@pytest.mark.long
 def test_versions_and_rows(make_engine: Callable[..., Engine], broker: EmbeddedBroker) -> None:
     engine = make_engine()
     run(engine, STATEMENTS)

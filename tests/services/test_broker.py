@@ -136,6 +136,7 @@ def test_a_taken_port_is_not_free():
 
 @pytest.mark.kafka
 class TestRealBroker:
+    @pytest.mark.long
     def test_data_and_port_outlive_a_restart(self, tmp_path: Path):
         said: list[str] = []
         with EmbeddedBroker(tmp_path, port=0, report=said.append) as first:
@@ -165,6 +166,7 @@ class TestRealBroker:
                 assert embedded.port != port
                 assert KafkaAdmin(embedded.bootstrap_servers).cluster_id()
 
+    @pytest.mark.long
     def test_a_port_that_another_broker_takes_meanwhile(
         self, tmp_path, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
     ):

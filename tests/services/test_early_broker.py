@@ -62,6 +62,7 @@ def test_what_it_says_goes_to_who_waits_in_order_and_so_does_its_error(
         assert lines == ["one", "two"]
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_it_starts_again_and_leaves_nothing_behind(tmp_path: Path) -> None:
     with EmbeddedBroker(folder(tmp_path), port=0) as first:

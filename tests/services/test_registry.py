@@ -29,6 +29,7 @@ TAKEN, REFUSED = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_schemas_and_address_outlive_a_restart(tmp_path: Path) -> None:
     lines: list[str] = []
@@ -72,6 +73,7 @@ class Other(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_registry_of_another_server_is_not_taken_for_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -71,6 +71,7 @@ def test_the_worker_s_properties(tmp_path: Path) -> None:
     assert properties["group.id"] == "g" and "/own" in properties["plugin.path"].split(",")
 
 
+@pytest.mark.long
 @pytest.mark.kafka
 def test_a_worker_alone(
     broker: EmbeddedBroker, kafka_admin: KafkaAdmin, topic_names: Callable[[str], str], tmp_path: Path
