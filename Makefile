@@ -17,7 +17,7 @@ JVM := .venv/.jvm
 S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
-.PHONY: help setup run server demo test test-fast test-java test-kafka check lint lint-java types contracts fmt clean
+.PHONY: help setup run server demo test static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
 .PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans release
 
 help: ## list the targets
@@ -35,9 +35,12 @@ server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
 demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
 	@$(BIN)/ksql-spark demo $(STORY) $(ARGS)
 
-test: setup lint lint-java types contracts test-fast test-java test-kafka ## lint, types, layers, fast tests, tests on Kafka and Spark (the longest: make test-long)
+test: setup static test-fast test-kafka ## lint, types, layers, fast tests, tests on Kafka and Spark (the longest: make test-long)
 
-check: lint lint-java types contracts test-fast test-java check-console ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
+check: static test-fast check-console ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
+
+static: $(TOOLS) ## lint, types, layers and JUnit, two side by side
+	@$(MAKE) --no-print-directory -j 2 lint lint-java types contracts test-java
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
