@@ -26,7 +26,11 @@ hypothesis.settings.load_profile("patient")
 
 
 #: modules whose tests may run in different workers, since they take long and share nothing
-SPLIT_MODULES = {"tests/cases/test_cases.py", "tests/kafka/test_membership.py", "tests/runtime/test_placement.py"}
+SPLIT_MODULES = {
+    "tests/cases/test_cases.py",
+    "tests/kafka/test_membership.py",
+    "tests/runtime/test_placement.py",
+}
 
 
 class Scheduling(LoadScopeScheduling):
