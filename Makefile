@@ -44,7 +44,7 @@ static: $(TOOLS) ## lint, types, layers and JUnit, two side by side
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -n 2 -m "not kafka and not spark and not long" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 4 -m "not kafka and not spark and not long" $(ARGS)
 
 test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"

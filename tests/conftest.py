@@ -25,16 +25,20 @@ hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
 
 
-#: the only module whose tests may run in different workers: each has its own engine and shares nothing
-SPLIT_MODULE = "tests/cases/test_cases.py"
+#: modules whose tests may run in different workers, since they take long and share nothing
+SPLIT_MODULES = {
+    "tests/cases/test_cases.py",
+    "tests/kafka/test_membership.py",
+    "tests/runtime/test_placement.py",
+}
 
 
 class Scheduling(LoadScopeScheduling):
-    """Gives each worker whole modules, since the tests of a module share fixtures, and single cases."""
+    """Gives each worker whole modules, since the tests of a module share fixtures, but splits some."""
 
     def _split_scope(self, nodeid: str) -> str:
         module = nodeid.partition("::")[0]
-        return nodeid if module == SPLIT_MODULE else module
+        return nodeid if module in SPLIT_MODULES else module
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
