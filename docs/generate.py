@@ -283,17 +283,17 @@ def properties() -> str:
     intro = """
         The server takes properties from `--properties FILE`, then from the environment (`KSQL_` and the
         name in capitals, `_` for a dot, `__` for an underscore, `___` for a dash), then from its options;
-        the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, a REST
+        the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, and a REST
         request with `streamsProperties` or `properties`.
 
-        *In force*: something reads it. The others are known, so that configurations of ksqlDB are accepted
-        and typing mistakes found, but change nothing: SET answers with a warning, a request's first entity
-        has one, the server's log names those of its configuration. Properties of `ksql.streams.` may be written
-        without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
-        handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records.
+        Properties that are not *in force* change nothing. The server knows them so that it accepts
+        configurations of ksqlDB and still finds typing mistakes. It warns about them: in the answer to SET, in
+        the first entity of a request, and, for its configuration, in its log. You may omit the prefix `ksql.streams.`.
+        Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) go to all clients; those that
+        begin with `ksql.streams.consumer.` and `ksql.streams.producer.` go to the clients that read and write records.
         These report their metrics to JMX only with `ksql.streams.metric.reporters =
-        org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`;
-        `spark.*` goes to Spark, and so does `fs.*`, as `spark.hadoop.fs.*`: what Hadoop's file systems are told.
+        org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`.
+        `spark.*` goes to Spark. So does `fs.*`, as `spark.hadoop.fs.*`, for Hadoop's file systems.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
     clients = """
