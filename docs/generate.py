@@ -166,14 +166,14 @@ def functions() -> str:
         for s in listed
     ]
     intro = f"""
-        All {len(listed)} functions; the operators have [a page of their own](operators.md). `DESCRIBE
-        FUNCTION name;` says the same in the shell.
+        This page lists all {len(listed)} functions; the operators have [a page of their own](operators.md).
+        `DESCRIBE FUNCTION name;` shows the same in the shell.
 
-        *Runs on*: Catalyst is Spark's own expressions, compiled with the rest of the query; JVM is a
-        function of ours in the same place. *Undo*: the aggregate can take a row back, which aggregating a
-        table needs; *merge*: two of its states can become one, which session windows need. Single capital
-        letters in a signature are type variables; `...` may repeat. In an example of an aggregate, letters
-        are columns and what follows are their values. Every example is a test
+        *Runs on*: Catalyst functions are Spark's own expressions, compiled with the rest of the query; JVM
+        functions are our Java code, which the compiled query calls. *Undo*: the aggregate can retract a row, as
+        aggregations of tables require. *Merge*: the aggregate can combine two states, as session windows
+        require. Single capital letters in a signature are type variables; arguments before `...` may repeat. In
+        examples of aggregates, letters are columns, followed by their values. Every example is a test
         (`tests/functions/test_examples.py`).
 
         Lengths, positions and the order of text are those of UTF-16 units, as in ksqlDB. Where a function
@@ -239,10 +239,10 @@ def statements_page() -> str:
         syntax = (text if rule.node is Show else first_paragraph(rule.node)).split(";")[0].removesuffix(".")
         rows.append((code(rule.node.__name__), code(family), code(syntax), where))
     intro = """
-        Every statement of the grammar, in the module `grammar/statements/<family>.py`. *Where*: ✓ it runs,
-        at this endpoint; parts that do not run yet answer with `NOT_DONE_YET`
-        ([errors](errors.md)) and say what to do instead. `…`, `[ ]` and `|` are not part of the syntax;
-        [grammar/README.md](../../grammar/README.md) has the nodes.
+        This page lists every statement of the grammar; the module is `grammar/statements/<family>.py`. *Where*
+        is the endpoint that runs the statement (✓). If a part of a statement does not run yet, the error is
+        `NOT_DONE_YET` ([errors](errors.md)) and says what to do instead. `…`, `[ ]` and `|` are not part of the
+        syntax; [grammar/README.md](../../grammar/README.md) describes the nodes.
     """
     return page("Statements", intro, table(("class", "family", "statement", "where"), rows))
 
@@ -283,17 +283,17 @@ def properties() -> str:
     intro = """
         The server takes properties from `--properties FILE`, then from the environment (`KSQL_` and the
         name in capitals, `_` for a dot, `__` for an underscore, `___` for a dash), then from its options;
-        the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, a REST
+        the later one wins. A session overrides those marked *SET* with `SET 'name' = 'value';`, and a REST
         request with `streamsProperties` or `properties`.
 
-        *In force*: something reads it. The others are known, so that configurations of ksqlDB are accepted
-        and typing mistakes found, but change nothing: SET answers with a warning, a request's first entity
-        has one, the server's log names those of its configuration. Properties of `ksql.streams.` may be written
-        without that prefix. Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) are
-        handed on, those of `ksql.streams.consumer.` and `ksql.streams.producer.` to those that read and write records.
+        Properties that are not *in force* change nothing. The server knows them so that it accepts
+        configurations of ksqlDB and still finds typing mistakes. It warns about them: in the answer to SET, in
+        the first entity of a request, and, for its configuration, in its log. You may omit the prefix `ksql.streams.`.
+        Settings of Kafka's clients (`ssl.*`, `sasl.*`, `security.protocol` …) go to all clients; those that
+        begin with `ksql.streams.consumer.` and `ksql.streams.producer.` go to the clients that read and write records.
         These report their metrics to JMX only with `ksql.streams.metric.reporters =
-        org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`;
-        `spark.*` goes to Spark, and so does `fs.*`, as `spark.hadoop.fs.*`: what Hadoop's file systems are told.
+        org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`.
+        `spark.*` goes to Spark. So does `fs.*`, as `spark.hadoop.fs.*`, for Hadoop's file systems.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
     clients = """
@@ -320,10 +320,10 @@ def errors() -> str:
         for name, c in sorted(CONDITIONS.items())
     ]
     intro = """
-        Every error a user can meet. The code is the `error_code` of the REST API; its first three digits
-        are the HTTP status. `{names}` are filled in; where it is known, the place in the statement with a
-        caret and a hint what to do follow. Codes of requests that never reach a statement are in
-        `server/errors.py`.
+        This page lists every error that a user can get. The code is the `error_code` of the REST API; its first
+        three digits are the HTTP status. The server fills in `{names}`. If it knows the place in the statement,
+        it shows the place with a caret, and a hint what to do. Codes for requests that never reach a statement
+        are in `server/errors.py`.
     """
     return page("Errors", intro, table(("condition", "code", "HTTP", "message"), rows))
 
@@ -383,10 +383,11 @@ def rest() -> str:
         for r in sorted(routes, key=lambda r: ("GET" in (r.methods or ()), r.path))
     ]
     intro = """
-        The endpoints. Bodies and answers have ksqlDB's shapes: `{"ksql": …, "streamsProperties": …}` for
-        `/ksql` and `/query`, `{"sql": …, "properties": …}` for `/query-stream`; errors have a code of [this
-        list](errors.md), also those of an unknown path (40400) or method (40500). `GET /openapi.json` describes the
-        bodies and the media types of answers, `GET /docs` shows that as a page.
+        This page lists the endpoints; [REST protocol](rest-protocol.md) describes requests and responses. Bodies
+        have ksqlDB's form: `{"ksql": …, "streamsProperties": …}` for `/ksql` and `/query`, `{"sql": …,
+        "properties": …}` for `/query-stream`. Every error has a code ([list](errors.md)), even for an unknown
+        path (40400) or method (40500). `GET /openapi.json` describes bodies and media types, `GET /docs` shows
+        that as a page.
     """
     return page("REST API", intro, table(("method", "path", "what"), rows))
 

@@ -94,11 +94,11 @@ def test_examples_of_functions_are_ksql() -> None:
                 grammar.parse_expression(call)
 
 
-def test_storeys_are_the_layers_in_their_order() -> None:
+def test_groups_are_the_layers_in_their_order() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    storeys = re.findall(r"^\| [A-Z]\w+ \| [^|]+ \| (`.*`) \|$", text, flags=re.M)
+    groups = re.findall(r"^\| [A-Z]\w+ \| [^|]+ \| (`.*`) \|$", text, flags=re.M)
     layers = re.findall(r"^\| \d+ \| `ksql_spark\.(\w+)` \|", text, flags=re.M)
-    assert len(storeys) == 9 and re.findall(r"`(\w+)`", " ".join(storeys)) == layers
+    assert len(groups) == 9 and re.findall(r"`(\w+)`", " ".join(groups)) == layers
 
 
 def test_conditions_are_sorted() -> None:

@@ -100,6 +100,7 @@ def _date_trunc(args: Sequence[str], _: Sequence[SqlType]) -> str:
 
 _UNIT = {"unit": "MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS", "count": "how many"}
 _PATTERN = {"pattern": "a pattern such as yyyy-MM-dd"}
+_TIME_PATTERN = {"pattern": "a pattern such as HH:mm:ss"}
 _ZONE = {"zone": "a time zone such as Europe/Berlin or +0200"}
 
 
@@ -208,7 +209,7 @@ SPECS: tuple[Spec, ...] = (
         (signature("value TIME, pattern STRING -> STRING"),),
         lambda args, _: _format("format_time", *args),
         Example((Typed("00:01:05", TIME), "HH_mm_ss_SSS"), "00_01_05_000"),
-        parameters={"value": "a TIME"} | _PATTERN,
+        parameters={"value": "a TIME"} | _TIME_PATTERN,
         can_fail=True,
         limits=ALL_LIMITS,
         grows=True,
@@ -255,7 +256,7 @@ SPECS: tuple[Spec, ...] = (
         Example(("01:00:00 Pm", "hh:mm:ss a"), "13:00:00.000"),
         Example(("00:01:05Lit", "HH:mm:ss'Lit'"), "00:01:05.000"),
         Example(("2020 01", "yyyy HH"), None),
-        parameters={"text": "a time of day"} | _PATTERN,
+        parameters={"text": "a time of day"} | _TIME_PATTERN,
         can_fail=True,
     ),
     scalar(

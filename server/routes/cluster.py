@@ -50,7 +50,7 @@ ENTITIES = {"type": "array", "items": schema_of(CommandStatusEntity)}
     openapi_extra=described(answers={JSON: ClusterStatusResponse}),
 )
 async def cluster_status(http: Request) -> Response:
-    """The known servers; 404 if ksql.heartbeat.enable is false."""
+    """The known servers; 404 unless servers share queries or ksql.heartbeat.enable is true."""
     host: Host = http.app.state.host
 
     def ask(engine: Engine) -> dict[str, HostStatus] | None:
@@ -66,7 +66,7 @@ async def cluster_status(http: Request) -> Response:
     "POST", "/heartbeat", Rules(Role.ADMIN), openapi_extra=described(HeartbeatBody, answers={JSON: Noted})
 )
 async def heartbeat(http: Request) -> Response:
-    """Another server is alive; 404 if ksql.heartbeat.enable is false."""
+    """Another server is alive; 404 unless servers share queries or ksql.heartbeat.enable is true."""
     host: Host = http.app.state.host
     body = read_body(HeartbeatBody, http)
 
