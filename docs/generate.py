@@ -13,34 +13,38 @@ import inspect
 import json
 import math
 import re
-import string
 import sys
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal as PythonDecimal
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi.routing import APIRoute
 
+from ksql_spark.authorization import role_for_statement
+from ksql_spark.config import CLIENTS_MAY_SET, PROPERTIES, Property
+from ksql_spark.errors import CONDITIONS
+from ksql_spark.expressions import Lambda, Literal
+from ksql_spark.formats import CAPABILITIES, FORMATS
+from ksql_spark.functions import registry
+from ksql_spark.functions.examples import example
+from ksql_spark.functions.lowering import lower
+from ksql_spark.functions.spec import Category, Kind, Spec, expression
 from ksql_spark.grammar import KEYWORDS, class_of, split
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.show import LISTED, Show
-from ksql_spark.config import CLIENTS_MAY_SET, PROPERTIES, Property
-from ksql_spark.errors import CONDITIONS
-from ksql_spark.expressions import Call, Case, Cast, Expression, FieldRef, Lambda, Literal, MakeStruct
-from ksql_spark.formats import CAPABILITIES, FORMATS
-from ksql_spark.functions import registry
-from ksql_spark.functions.examples import example
-from ksql_spark.functions.lowering import lower
-from ksql_spark.functions.spec import Category, Example, Kind, Spec, expression
-from ksql_spark.tools.lint.rules import RULES as RULES_OF_LINT
+from ksql_spark.server.app import MODULES
+from ksql_spark.server.routes import websocket
+from ksql_spark.shell.commands import COMMANDS
+from ksql_spark.shell.main import SCRIPTS
+from ksql_spark.shell.prompt import completion
 from ksql_spark.statements import HANDLERS
+from ksql_spark.tools.lint.rules import RULES as RULES_OF_LINT
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -58,14 +62,7 @@ from ksql_spark.types import (
     Map,
     SqlType,
     Struct,
-    quote_identifier,
 )
-from ksql_spark.authorization import role_for_statement
-from ksql_spark.server.app import MODULES
-from ksql_spark.server.routes import websocket
-from ksql_spark.shell.commands import COMMANDS
-from ksql_spark.shell.prompt import completion
-from ksql_spark.shell.main import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
