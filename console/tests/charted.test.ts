@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { preciseInstant } from "../src/format/times.ts";
 import { bars, drawn, lines } from "../src/sql/charted.ts";
 import { createConnector } from "../src/sql/connector.ts";
 import { errorsOf } from "../src/sql/errors.ts";
@@ -15,6 +16,11 @@ test("numbers that are neither keys nor places are drawn", () => {
 test("bars: the largest first, without NULLs", () => {
   const rows = [["a", 1, 5, ""], ["b", 2, 7, ""], ["c", 3, null, ""]];
   assert.deepEqual(bars(COLUMNS, ["K"], rows, 2), [{ label: "b", value: 7 }, { label: "a", value: 5 }]);
+});
+
+test("bars of windows are labelled with times", () => {
+  const columns = [{ name: "K", type: "STRING" }, { name: "WINDOWSTART", type: "BIGINT" }, { name: "N", type: "BIGINT" }];
+  assert.deepEqual(bars(columns, ["K", "WINDOWSTART"], [["a", 60_000, 5]], 2), [{ label: `a, ${preciseInstant(60_000)}`, value: 5 }]);
 });
 
 test("lines: in the order of time", () => {
