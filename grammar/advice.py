@@ -34,6 +34,36 @@ _WORDS = {
     "RLIKE": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
     "REGEXP": "REGEXP_EXTRACT('pattern', text) IS NOT NULL matches a regular expression",
 }
+_VIEWS = (
+    "CREATE TABLE name AS SELECT … keeps a row for each key up to date, CREATE STREAM name AS SELECT … "
+    "writes a stream of events"
+)
+_VIEWS_TOO = "SHOW STREAMS and SHOW TABLES also list what CREATE … AS SELECT created"
+_DROP = "DROP STREAM or DROP TABLE removes what CREATE … AS SELECT created"
+NO_DATABASES = "There are no databases, schemas or catalogs: each server has one set of streams and tables"
+_NO_PATTERN = "SHOW takes no pattern or condition: it lists all"
+#: beginnings of statements of other dialects, without OR REPLACE -> the alternative
+_BEGINNINGS = {
+    "CREATE VIEW": _VIEWS,
+    "CREATE MATERIALIZED": _VIEWS,
+    "DROP VIEW": _DROP,
+    "DROP MATERIALIZED": _DROP,
+    "SHOW VIEWS": _VIEWS_TOO,
+    "SHOW MATERIALIZED": _VIEWS_TOO,
+    "CREATE TEMPORARY": "WITH name AS (SELECT …) SELECT … names a query within a statement",
+    **{
+        f"{verb} {what}": NO_DATABASES
+        for verb in ("CREATE", "DROP")
+        for what in ("DATABASE", "SCHEMA", "CATALOG")
+    },
+    **{
+        f"SHOW {what}": f"{NO_DATABASES}. SHOW STREAMS and SHOW TABLES list them"
+        for what in ("DATABASES", "SCHEMAS", "CATALOGS")
+    },
+    "SHOW CREATE": "DESCRIBE name EXTENDED shows the statement that created a stream or table",
+    "SHOW COLUMNS": "DESCRIBE name lists the columns of a stream or table",
+    "SHOW JOBS": "SHOW QUERIES lists the queries that run",
+}
 #: statements that take a name without its kind
 _NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
 _KINDS = ("STREAM", "TABLE", "QUERY")
@@ -79,6 +109,31 @@ def _character(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[s
             return f"Unexpected '{pair}'. {_CHARACTERS[pair]}", first
     text = stray_character(tokens[index])
     return (text, index) if text else None
+
+
+def _beginning(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
+    words = [token.text for token in tokens[: index + 1]]
+    if words[0] == "LIST":
+        words[0] = "SHOW"
+    if words[1:3] == ["OR", "REPLACE"]:
+        del words[1:3]
+    if words[0] == "SHOW" and index in (2, 3) and words[-1] in ("LIKE", "ILIKE", "WHERE"):
+        return f"Unexpected '{words[-1]}'. {_NO_PATTERN}", index
+    hint = _BEGINNINGS.get(" ".join(words))
+    return (f"Unexpected '{words[-1]}'. {hint}", index) if hint else None
+
+
+def _table_function(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
+    """``FROM TABLE(TUMBLE(TABLE t, …))``, which is Flink's."""
+    here = tokens[max(0, index - 1) : index + 3]
+    if len(here) == 4 and here[2].token_type == TokenType.L_PAREN and _is_word(here[1], "TABLE"):
+        if _is_word(here[3], "TUMBLE", "HOP", "CUMULATE", "SESSION"):
+            return (
+                "Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …; "
+                "HOPPING, CUMULATIVE and SESSION are others",
+                index,
+            )
+    return None
 
 
 def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
@@ -149,7 +204,7 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
     return None
 
 
-_RULES: tuple[_Rule, ...] = (_character, _comma, _word, _clause, _join, _name)
+_RULES: tuple[_Rule, ...] = (_character, _beginning, _table_function, _comma, _word, _clause, _join, _name)
 
 
 def _is_word(token: Token, *words: str) -> bool:

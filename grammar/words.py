@@ -72,7 +72,12 @@ CALENDAR_UNITS = {word: plural for plural in ("WEEKS", "MONTHS", "YEARS") for wo
 
 
 def nearest(word: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The candidate most similar to ``word``, ignoring case, or None if none is similar."""
+    """The candidate most similar to ``word``, ignoring case, or None if none is similar.
+
+    One with the same letters in another order comes first: SGIN is SIGN, not SIN.
+    """
+    folded = word.upper()
     by_folded = {candidate.upper(): candidate for candidate in sorted(candidates)}
-    similar = difflib.get_close_matches(word.upper(), by_folded, n=1, cutoff=cutoff)
-    return by_folded[similar[0]] if similar else None
+    similar = difflib.get_close_matches(folded, by_folded, n=3, cutoff=cutoff)
+    best = max(similar, key=lambda each: sorted(each) == sorted(folded), default=None)
+    return None if best is None else by_folded[best]

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from sqlglot.tokenizer_core import TokenType
 
+from ksql_spark.grammar.advice import NO_DATABASES
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule, StatementSet
@@ -76,7 +77,9 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
 #: SQL statements that KSQL lacks -> the alternative
 _INSTEAD = {
     "MERGE": "INSERT INTO a table replaces the row that has the same key",
-    "TRUNCATE": "DROP with DELETE TOPIC removes a stream or table with its records; CREATE recreates it",
+    "SUBSCRIBE": "SELECT … EMIT CHANGES sends each change of a result",
+    "TAIL": "SELECT … EMIT CHANGES sends each change of a result",
+    "USE": NO_DATABASES,
 }
 
 

@@ -63,7 +63,7 @@ class Explain(Statement):
 
 def _describe(parser: KsqlParser) -> Statement:
     start = parser.at
-    parser.expect_word("DESCRIBE")
+    parser.expect_one_of("DESCRIBE", "DESC")
     what = parser.one_of("STREAMS", "TABLES")
     if what:
         return parser.build(DescribeSources, start, what=what, extended=parser.word("EXTENDED"))
@@ -88,8 +88,11 @@ def _explain(parser: KsqlParser) -> Statement:
     parser.expect_word("EXPLAIN")
     if parser.is_name() and parser.at_end(1):
         return parser.build(Explain, start, this=parser.name())
-    missing = parser.word("MISSING", "ROW", "FROM")
-    if missing or parser.word("ROW", "FROM"):
+    missing = parser.word("MISSING", "ROW")
+    if missing or parser.word("ROW"):
+        if not parser.word("FROM"):
+            begin = "EXPLAIN MISSING ROW" if missing else "EXPLAIN ROW"
+            parser.fail(f"The syntax is {begin} FROM name WHERE condition")
         name = parser.name()
         parser.expect_word("WHERE")
         where = parser.any_expression()
@@ -131,7 +134,7 @@ def _render_explain(self: KsqlGenerator, node: Explain) -> str:
 
 
 RULES = (
-    StatementRule(DescribeSource, ("DESCRIBE",), _describe, _render_source),
+    StatementRule(DescribeSource, ("DESCRIBE", "DESC"), _describe, _render_source),
     StatementRule(DescribeSources, (), _describe, _render_sources),
     StatementRule(DescribeFunction, (), _describe, _render_function),
     StatementRule(DescribeConnector, (), _describe, _render_connector),

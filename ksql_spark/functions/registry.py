@@ -180,8 +180,8 @@ def aliases() -> dict[str, Spec]:
 
 
 def nearest(name: str) -> str | None:
-    """The function name most similar to ``name``, or None."""
-    return errors.nearest(name, names())
+    """The function name most similar to ``name``, other names included, or None."""
+    return errors.nearest(name, (*names(), *aliases()))
 
 
 def require(name: str) -> Spec:

@@ -150,7 +150,7 @@ PAGES: Mapping[type[Statement], Page] = {
         ("SHOW", "LIST"), "list what there is", ("SHOW STREAMS EXTENDED;", "LIST TOPICS;"), _SHOW
     ),
     describe.DescribeSource: Page(
-        ("DESCRIBE",),
+        ("DESCRIBE", "DESC"),
         "columns of a stream or table; EXTENDED: also its queries, topic and offsets",
         ("DESCRIBE orders EXTENDED;",),
     ),

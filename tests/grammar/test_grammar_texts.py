@@ -109,6 +109,10 @@ def test_numbers_and_digit_led_names() -> None:
     assert rendered == "SELECT 1ST, 12_3, 1e5, 1E5X, 1.5 AS E, 1E FROM S"
 
 
+def test_desc_is_describe() -> None:
+    assert grammar.render(grammar.parse_one("desc s extended")) == "DESCRIBE S EXTENDED"
+
+
 def test_places() -> None:
     text = "SHOW STREAMS; SELECT a\n  , bb + c FROM s;\nEXPLAIN\n SELECT `x y` FROM s;"
     _, query, explain = grammar.parse(text)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from ksql_spark.analyzer.base.failures import failure
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
+from ksql_spark.functions.sql_words import WITHOUT_PARENTHESES
 from ksql_spark.grammar import render
 from ksql_spark.grammar.nodes import FunctionCall, MatchValue, Select, SelectItem, WindowFunction
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
@@ -187,7 +188,8 @@ class Scope:
     def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
         relations = [x for x in self.relations if not alias or x.alias == alias]
         names = [*self.extra, *(c.name for x in relations for c in x.schema.columns)]
-        hint = (None if alias else _alias_hint(name, node)) or self._did_you_mean(name, names)
+        hint = None if alias else _instead(name) or _alias_hint(name, node)
+        hint = hint or self._did_you_mean(name, names)
         if hint is None and self.relations:
             hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
         if not alias and isinstance(node, exp.Column) and node.this.args.get("quoted"):
@@ -208,6 +210,12 @@ class Scope:
                 if relation.internal(name) == internal:
                     return f"{relation.alias}.{name}" if relation.alias else name
         return internal
+
+
+def _instead(name: str) -> str | None:
+    """Return a hint for a name that other dialects read as a function without arguments."""
+    instead = WITHOUT_PARENTHESES.get(name)
+    return f"Write {instead}." if instead else None
 
 
 def _alias_hint(name: str, node: exp.Expr | None) -> str | None:

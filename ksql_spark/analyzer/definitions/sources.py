@@ -77,7 +77,8 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
     if not statement.columns:
         raise invalid(
             "No columns supplied. The statement does not define any columns.", statement,
-            hint="List the columns in the statement.",
+            hint="List the columns; or add INFER = 'sample' to WITH, which takes them from records of the "
+            "topic; or use AVRO, JSON_SR or PROTOBUF, which take them from a schema registry.",
         )  # fmt: skip
     if window is not None and not schema.key:
         raise invalid("Windowed sources require a key column.", properties.node("WINDOW_TYPE"))
@@ -445,6 +446,7 @@ def check_alterable(statement: AlterSource | RefreshSchema, metastore: MetaStore
         raise invalid(
             f"Incompatible data source type is {source.kind}, but statement was ALTER {statement.kind}.",
             statement.this,
+            hint=f"Write ALTER {source.kind} {name_text(source.name)}.",
         )
     if source.read_only:
         raise invalid(

@@ -18,7 +18,7 @@ from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.errors_of import errors_of
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
-from ksql_spark.expressions import ColumnRef
+from ksql_spark.expressions import ColumnRef, name_text
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -328,6 +328,12 @@ def check_aliases(relations: Iterable[BoundRelation]) -> None:
         seen.add(relation.alias)
 
 
+def copy_hint(source: DataSource) -> str:
+    """What to do where a query cannot read a stream or table twice."""
+    copy = name_text(f"{source.name}_COPY")
+    return f"Make a copy first: CREATE {source.kind} {copy} AS SELECT * FROM {name_text(source.name)}."
+
+
 def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
     names: set[str] = set()
     for relation in relations:
@@ -338,7 +344,7 @@ def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
             if len(relations) == 2:
                 raise invalid(
                     f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
-                    hint=f"Make a copy first: CREATE STREAM {name}_COPY AS SELECT * FROM {name}.",
+                    hint=copy_hint(relation.source),
                 )  # fmt: skip
             raise invalid(
                 f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",

@@ -20,7 +20,7 @@ from ksql_spark.analyzer.base.naming import Names
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.calls import call, compare
-from ksql_spark.analyzer.relations.binding import Condition, Context, From, source_relation
+from ksql_spark.analyzer.relations.binding import Condition, Context, From, copy_hint, source_relation
 from ksql_spark.analyzer.relations.joins import check_partitions, conjuncts, show
 from ksql_spark.analyzer.select.select_items import bind_items
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
@@ -172,7 +172,9 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
     if table.window is not None or any(relation.window for relation in source.relations):
         raise invalid("EXISTS and IN are not supported for windowed sources.", condition.place)
     if any(r.source is not None and r.source.name == table.source.name for r in source.relations):
-        raise invalid(f"EXISTS and IN cannot look {table.source.name} up in itself.", at)
+        raise invalid(
+            f"EXISTS and IN cannot look {table.source.name} up in itself.", at, hint=copy_hint(table.source)
+        )
     if within is not None:
         return _of_stream(condition, select, table, number, source, within)
     key = table.schema.key

@@ -336,7 +336,8 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
         source = context.metastore.require(name)
     if source.kind != statement.kind:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        hint = f"Write DROP {source.kind} {name_text(name)}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     services = context.services
     falling = context.fall(name) if statement.cascade else Fall((name,), ())
     dropped = [context.metastore.require(each) for each in falling.sources]

@@ -534,7 +534,7 @@ CREATE STREAM o AS SELECT id, a IN (SELECT id FROM t) AS x FROM l;
                                     ^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT * FROM t WHERE id IN (SELECT id FROM t x);
-    INVALID_STATEMENT: EXISTS and IN cannot look T up in itself.
+    INVALID_STATEMENT: EXISTS and IN cannot look T up in itself. Make a copy first: CREATE TABLE T_COPY AS SELECT * FROM T.
     line 1:63
       CREATE TABLE o AS SELECT * FROM t WHERE id IN (SELECT id FROM t x)
                                                                     ^^^
@@ -876,7 +876,7 @@ SELECT * FROM l WITHIN 1 HOUR GRACE PERIOD 1 MINUTE EMIT CHANGES;
                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT * FROM l WHERE EXISTS (SELECT 1 FROM l l2 WITHIN 1 HOUR WHERE l2.id = l.id) EMIT CHANGES;
-    INVALID_STATEMENT: EXISTS and IN cannot look L up in itself.
+    INVALID_STATEMENT: EXISTS and IN cannot look L up in itself. Make a copy first: CREATE STREAM L_COPY AS SELECT * FROM L.
     line 1:45
       SELECT * FROM l WHERE EXISTS (SELECT 1 FROM l l2 WITHIN 1 HOUR WHERE l2.id = l.id) EMIT CHANGES
                                                   ^^^^

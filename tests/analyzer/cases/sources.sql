@@ -226,7 +226,7 @@ CREATE TABLE s (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='
                                                                                              ^^^^^^^^^^^^^^
 
 CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON');
-    INVALID_STATEMENT: No columns supplied. The statement does not define any columns. List the columns in the statement.
+    INVALID_STATEMENT: No columns supplied. The statement does not define any columns. List the columns; or add INFER = 'sample' to WITH, which takes them from records of the topic; or use AVRO, JSON_SR or PROTOBUF, which take them from a schema registry.
     line 1:1
       CREATE STREAM s WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -273,7 +273,7 @@ ALTER STREAM there ADD COLUMN v INT;
                                     ^^^^^
 
 ALTER TABLE there ADD COLUMN w INT;
-    INVALID_STATEMENT: Incompatible data source type is STREAM, but statement was ALTER TABLE.
+    INVALID_STATEMENT: Incompatible data source type is STREAM, but statement was ALTER TABLE. Write ALTER STREAM THERE.
     line 1:13
       ALTER TABLE there ADD COLUMN w INT
                   ^^^^^

@@ -16,7 +16,7 @@ DROP STREAM a;
 -- You need to drop them before dropping A.
 DROP TABLE b;
 --@error: INVALID_STATEMENT
--- Incompatible data source type is STREAM, but statement was DROP TABLE.
+-- Incompatible data source type is STREAM, but statement was DROP TABLE. Write DROP STREAM B.
 DROP STREAM b DELETE TOPIC;
 DROP STREAM a;
 DROP STREAM s;

@@ -40,6 +40,12 @@ def test_the_message_names_what_fell(world: World) -> None:
     assert world.message("DROP STREAM b CASCADE;") == "Source `B` (topic: B) was dropped, and before it: `C`."
 
 
+def test_the_wrong_kind_is_told_the_right_statement(world: World) -> None:
+    world.run(CHAIN)
+    with pytest.raises(KsqlError, match=r"but statement was DROP TABLE\. Write DROP STREAM A\."):
+        world.run("DROP TABLE a;")
+
+
 def test_what_would_fall_is_told_before(world: World) -> None:
     world.run(CHAIN)
     before = world.ids()
