@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
-import { layout } from "../src/graph/layout.ts";
+import { layout, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
 import { effectOf, isCascade } from "../src/sql/effect.ts";
 import { own, type Statement } from "../src/sql/statements.ts";
@@ -61,6 +61,15 @@ test("the layout goes from left to right, without overlaps", () => {
   assert.ok(one!.y + one!.height <= other!.y);
   assert.ok(placed.lines.every((line) => line.path.startsWith("M")));
   assert.equal(layout({ boxes: [], lines: [], key: "" }).boxes.size, 0);
+});
+
+test("a box is as wide as its name, within limits", () => {
+  const widths = ["stream:A", "stream:YELLOW_AND_GREEN_RIDES", "table:" + "X".repeat(200), "query:CSAS_YELLOW_AND_GREEN_RIDES_17"].map((id) => {
+    const one = node(id);
+    return sizeOf({ id, kind: one.kind, name: one.name, nodes: [one] }).width;
+  });
+  assert.deepEqual(widths.map((width) => width > 184), [false, true, true, true]);
+  assert.ok(widths[1]! >= 22 * 11 && widths[2]! <= 360 && widths[3]! > 260);
 });
 
 test("parts that do not hang together are one below the other", () => {
