@@ -17,13 +17,13 @@ from setuptools.build_meta import *  # noqa: F403
 
 
 def get_requires_for_build_sdist(config_settings: Any = None) -> list[str]:
-    """Spark's jars, against which the classes are compiled; and a Java, if this machine has none."""
-    extras = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "optional-dependencies"
-    ]
+    """What compiling the classes imports, Spark's jars for it, and a Java, if this machine has none."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
     spark = [package for package in extras["server"] if package.startswith("pyspark")]
     java = [] if shutil.which("java") else extras["java"]
-    return [*build_meta.get_requires_for_build_sdist(config_settings), *spark, *java]
+    own = build_meta.get_requires_for_build_sdist(config_settings)
+    return [*own, *project["dependencies"], *spark, *java]
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:

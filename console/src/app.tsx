@@ -6,6 +6,7 @@ import { FlowPage } from "./pages/flow.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { Keys, showKeys } from "./parts/keys.tsx";
 import { later } from "./parts/later.tsx";
+import { NotFound } from "./parts/not-found.tsx";
 import { Tour } from "./parts/tour.tsx";
 import { graph } from "./state/graph.ts";
 import { formatRoute, route } from "./state/route.ts";
@@ -42,7 +43,7 @@ const UNDER: Record<string, string> = { query: "flow", source: "flow" };
 export function App() {
   const { page, name } = route.value;
   // an address may name what every object has, such as constructor
-  const Page = (Object.hasOwn(PAGES, page) && PAGES[page]) || FlowPage;
+  const Page = (Object.hasOwn(PAGES, page) && PAGES[page]) || UnknownPage;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
@@ -79,6 +80,10 @@ export function App() {
       <Keys />
     </>
   );
+}
+
+function UnknownPage() {
+  return <NotFound title="Page not found">The console has no page <code>{route.value.page}</code>.</NotFound>;
 }
 
 /** The events of a story that this page generates. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { preciseInstant } from "../src/format/times.ts";
 import { bars, drawn, lines } from "../src/sql/charted.ts";
 import { createConnector } from "../src/sql/connector.ts";
-import { errorsOf } from "../src/sql/errors.ts";
+import { areErrorsKept, errorsOf } from "../src/sql/errors.ts";
 import { wherePosition } from "../src/sql/position.ts";
 
 const COLUMNS = [{ name: "K", type: "STRING" }, { name: "ROWTIME", type: "BIGINT" }, { name: "N", type: "BIGINT" }, { name: "T", type: "STRING" }];
@@ -15,6 +16,11 @@ test("numbers that are neither keys nor places are drawn", () => {
 test("bars: the largest first, without NULLs", () => {
   const rows = [["a", 1, 5, ""], ["b", 2, 7, ""], ["c", 3, null, ""]];
   assert.deepEqual(bars(COLUMNS, ["K"], rows, 2), [{ label: "b", value: 7 }, { label: "a", value: 5 }]);
+});
+
+test("bars of windows are labelled with times", () => {
+  const columns = [{ name: "K", type: "STRING" }, { name: "WINDOWSTART", type: "BIGINT" }, { name: "N", type: "BIGINT" }];
+  assert.deepEqual(bars(columns, ["K", "WINDOWSTART"], [["a", 60_000, 5]], 2), [{ label: `a, ${preciseInstant(60_000)}`, value: 5 }]);
 });
 
 test("lines: in the order of time", () => {
@@ -38,4 +44,13 @@ test("positions become conditions", () => {
 
 test("failures of a query, by its id", () => {
   assert.match(errorsOf("CSAS_A_1", 1, 60_001), /FROM ERRORS OF CSAS_A_1 WHERE `TIME` >= FROM_UNIXTIME\(1\) ORDER BY `TIME` DESC LIMIT/);
+});
+
+test("a server that only counts errors says so", async () => {
+  Object.assign(globalThis, { sessionStorage: { getItem: () => null } });
+  const { ApiError } = await import("../src/api/client.ts");
+  const message = "line 1:15: Errors are only counted, because there is no stream KSQL_PROCESSING_LOG to read them from. Start the server with ksql.logging.processing.topic.auto.create=true and ksql.logging.processing.stream.auto.create=true.";
+  assert.equal(areErrorsKept(new ApiError(400, { error_code: 40001, message })), false);
+  assert.equal(areErrorsKept(new ApiError(400, { error_code: 40001, message: "There is no query X." })), true);
+  assert.equal(areErrorsKept(null), true);
 });

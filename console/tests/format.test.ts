@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, frameOf } from "../src/api/frames.ts";
-import { brief, cellText, compareCells, toCsv, toJson } from "../src/format/cells.ts";
+import { brief, cellText, compareCells, shownText, toCsv, toJson } from "../src/format/cells.ts";
 import { ExactNumber, parseExactly } from "../src/format/json.ts";
 import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
+import { preciseInstant } from "../src/format/times.ts";
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
 
@@ -23,6 +24,16 @@ test("cells", () => {
   assert.equal(brief("x".repeat(3000)), `${"x".repeat(2000)}… (3,000 characters)`);
   assert.deepEqual([3, null, 12, 1].sort(compareCells), [null, 1, 3, 12]);
   assert.deepEqual(["b10", "b9", "a"].sort(compareCells), ["a", "b9", "b10"]);
+});
+
+test("cells as people read them: times, and doubles without the errors of their last digits", () => {
+  const double = { name: "TOTAL", type: "DOUBLE" };
+  assert.deepEqual([76802.73999999995, 0.1 + 0.2, 1e300, -5, 123456789012345, null].map((cell) => shownText(double, cell)), ["76802.74", "0.3", "1e+300", "-5", "123456789012345", "NULL"]);
+  const ms = Date.UTC(2026, 0, 31, 14, 3, 59, 123);
+  for (const name of ["ROWTIME", "WINDOWSTART", "WINDOWEND"]) assert.equal(shownText({ name, type: "BIGINT" }, ms), preciseInstant(ms));
+  assert.equal(shownText({ name: "N", type: "BIGINT" }, 9007199254740991), "9007199254740991");
+  assert.equal(shownText({ name: "WINDOWSTART", type: "STRING" }, "x"), "x");
+  assert.equal(toCsv([double], [[0.1 + 0.2]]), "TOTAL\r\n0.30000000000000004\r\n");
 });
 
 test("CSV and JSON", () => {

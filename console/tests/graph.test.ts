@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
-import { layout } from "../src/graph/layout.ts";
+import { layout, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
-import { effectOf } from "../src/sql/effect.ts";
+import { effectOf, isCascade } from "../src/sql/effect.ts";
 import { own, type Statement } from "../src/sql/statements.ts";
 import { formatRoute, parseRoute } from "../src/state/route.ts";
 
@@ -63,6 +63,15 @@ test("the layout goes from left to right, without overlaps", () => {
   assert.equal(layout({ boxes: [], lines: [], key: "" }).boxes.size, 0);
 });
 
+test("a box is as wide as its name, within limits", () => {
+  const widths = ["stream:A", "stream:YELLOW_AND_GREEN_RIDES", "table:" + "X".repeat(200), "query:CSAS_YELLOW_AND_GREEN_RIDES_17"].map((id) => {
+    const one = node(id);
+    return sizeOf({ id, kind: one.kind, name: one.name, nodes: [one] }).width;
+  });
+  assert.deepEqual(widths.map((width) => width > 184), [false, true, true, true]);
+  assert.ok(widths[1]! >= 22 * 11 && widths[2]! <= 360 && widths[3]! > 260);
+});
+
 test("parts that do not hang together are one below the other", () => {
   const nodes = ["a", "b", "c"].map((name) => node(`stream:${name}`));
   const placed = layout(shapeOf({ ...GRAPH, nodes, edges: [{ source: "stream:a", target: "stream:b" }] }, { topics: false }));
@@ -90,15 +99,33 @@ test("pages in the URL", () => {
 
 test("what statements pause, end or remove", () => {
   const statement = (verb: string, object: string, name: string, more: Partial<Statement> = {}): Statement => ({ ...own(""), text: `${verb} ${name};`, verb, object, name, ...more });
-  assert.deepEqual(effectOf(statement("DROP", "STREAM", "RIDES"), GRAPH), {
-    statement: "DROP RIDES;",
-    what: "The stream RIDES is removed; its topic stays.",
-    affected: ["query Q1", "stream BIG", "table BIG2"],
-  });
+  assert.equal(effectOf(statement("DROP", "STREAM", "BIG"), GRAPH)?.what, "The stream BIG is removed, with query Q1 if that was created with it; its topic stays.");
   const whole = effectOf(statement("DROP", "TABLE", "BIG2", { deletesTopic: true }), GRAPH)!;
   assert.equal(whole.what, "The table BIG2 is removed, with query Q1 if that was created with it, and the topic BIG with all its records.");
   assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "Q1"), GRAPH)?.affected, ["stream BIG", "table BIG2"]);
   assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "ALL"), GRAPH)?.affected, ["query Q1"]);
   assert.equal(effectOf(statement("PAUSE", "QUERY", "Q1"), GRAPH)?.what, "The query Q1 reads no more records until it is resumed.");
   for (const none of [statement("DROP", "CONNECTOR", "C"), own("SELECT 1;"), statement("RESUME", "QUERY", "Q1")]) assert.equal(effectOf(none, GRAPH), null);
+});
+
+const drop = (text: string, name: string): Statement => ({ ...own(text), verb: "DROP", object: "STREAM", name, isQuery: false });
+
+test("a DROP that the server will refuse says who is in its way, and what to do", () => {
+  assert.deepEqual(effectOf(drop("DROP STREAM RIDES;", "RIDES"), GRAPH), {
+    statement: "DROP STREAM RIDES;",
+    what: "The server refuses to drop the stream RIDES while queries read it or insert into it. Drop what they created and terminate the others first, or add CASCADE, which does that too.",
+    about: "These are in the way:",
+    affected: ["query Q1"],
+  });
+  const inserting = { ...GRAPH, nodes: GRAPH.nodes.map((one) => (one.id === "query:Q1" ? { ...one, statement: "INSERT INTO big SELECT * FROM rides;" } : one)) };
+  assert.deepEqual(effectOf(drop("DROP STREAM BIG;", "BIG"), inserting)?.affected, ["query Q1"]);
+});
+
+test("DROP … CASCADE removes what was created from it", () => {
+  for (const text of ["DROP STREAM RIDES CASCADE;", "drop stream if exists rides\n cascade ;"]) {
+    const { what, affected } = effectOf(drop(text, "RIDES"), GRAPH)!;
+    assert.ok(isCascade(drop(text, "RIDES")) && affected.length === 0);
+    assert.equal(what, "The stream RIDES is removed with all that was created from it, and each query that reads or writes any of that ends; the topics stay.");
+  }
+  assert.ok(!isCascade(drop("DROP STREAM CASCADE;", "CASCADE")) && !isCascade(drop("DROP STREAM RIDES;", "RIDES")));
 });

@@ -21,6 +21,14 @@ test("no more rows than the most", () => {
   }
 });
 
+test("the answer of a pull query keeps its order, and its beginning", () => {
+  const live = new LiveRows(null, false);
+  for (let i = 0; i < MOST_ROWS + 5; i++) live.add([i], false);
+  assert.deepEqual([live.rows()[0], live.rows().at(-1), live.rows().length, live.came], [[0], [MOST_ROWS - 1], MOST_ROWS, MOST_ROWS + 5]);
+  assert.equal(live.isNewestFirst, false);
+  assert.deepEqual([new LiveRows(null), new LiveRows([0])].map((one) => one.isNewestFirst), [true, false]);
+});
+
 test("no more text than the most, but the newest row", () => {
   const size = MOST_CHARACTERS / 10;
   for (const keys of [null, [0]]) {

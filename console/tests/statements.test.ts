@@ -22,6 +22,11 @@ test("what is planned while it is written", () => {
   assert.ok(isReplacement({ ...create, isReplacement: true }) && !isReplacement(create));
 });
 
+test("the console's own queries are push queries if they say so", () => {
+  const texts = ["SELECT * FROM A EMIT CHANGES;", "SELECT * FROM A WHERE B > 1 EMIT CHANGES LIMIT 100;", "SELECT * FROM `EMIT CHANGES`;", "PRINT 'a';"];
+  assert.deepEqual(texts.map((text) => own(text).isPush), [true, true, false, false]);
+});
+
 test("positions in messages, and names", () => {
   assert.deepEqual(positionOf("line 2:15: no viable alternative"), { line: 2, column: 15 });
   assert.equal(positionOf("There is no stream X."), null);

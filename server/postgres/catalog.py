@@ -19,8 +19,9 @@ from sqlglot import ErrorLevel, exp
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.regexes import InvalidRegex, Regex
-from ksql_spark.server.postgres import values
+from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
+from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
 from ksql_spark.server.postgres.values import PgType
 
@@ -51,6 +52,8 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+#: how names of functions begin that tools call at their start: one that is not there gives NULL
+_CATALOG_FUNCTIONS = ("pg_", "has_", "obj_", "col_", "shobj_", "txid_", "inet_", "_pg_")
 #: what a query does; any other action, such as ATTACH, PRAGMA or a write, is refused
 _READING = (
     sqlite3.SQLITE_SELECT,
@@ -102,20 +105,6 @@ information_schema.key_column_usage: constraint_catalog constraint_schema constr
 """
 
 
-class CatalogError(Exception):
-    """Raised with the reason why a query is not answered.
-
-    Args:
-        state: PostgreSQL's code for it.
-        message: for the client.
-    """
-
-    def __init__(self, state: str, message: str) -> None:
-        super().__init__(state, message)
-        self.state = state
-        self.message = message
-
-
 @dataclass(frozen=True)
 class Answer:
     """Rows of the catalog; each value is as the REST API would give one of its column's type."""
@@ -150,6 +139,8 @@ class Catalog:
 
     def __init__(self, sources: Iterable[SourceDescription]) -> None:
         self._session = Session("", {}, 0)
+        #: the time of the query that runs
+        self._now = ""
         #: why a function has failed in the query that runs
         self._refused: CatalogError | None = None
         self._db = sqlite3.connect(":memory:", isolation_level=None)
@@ -176,14 +167,18 @@ class Catalog:
         self._db.create_aggregate("_array_agg", -1, aggregate)
 
     def ask(self, query: exp.Expr, session: Session) -> Answer:
-        """The answer to a query, which sqlglot has read as PostgreSQL's. What it cannot answer is empty.
+        """The answer to a query, which sqlglot has read as PostgreSQL's.
+
+        What it cannot find in relations is empty.
 
         Raises:
-            CatalogError: it takes too much, or has an expression that is none.
+            CatalogError: it takes too much, has an expression that is none, or names no relation and has an
+                expression that the catalog cannot compute.
         """
         adapted = sqlite_query(query.copy())
         text = adapted.sql("sqlite", unsupported_level=ErrorLevel.IGNORE)
-        self._session = session
+        self._session, self._now = session, catalog_times.now()
+        has_relations = query.find(exp.Table) is not None
         self._db.execute("BEGIN")  # what is added for this query goes with it
         try:
             for _ in range(_MAX_TRIES):
@@ -192,6 +187,8 @@ class Catalog:
                     return self._answer(query, names, rows)
                 except (sqlite3.Error, OverflowError, MemoryError) as error:
                     self._check(error)
+                    if not has_relations:
+                        _check_expression(str(error))
                     if not self._completed(str(error), adapted):
                         LOG.debug("the catalog cannot answer %s: %s", text, error)
                         break
@@ -398,6 +395,16 @@ class Catalog:
 
         names = {oid: name for name, oid in self._oids.items()} | {t.oid: t.name for t in values.TYPES}
         return {
+            "_now": lambda *_: self._now,
+            "_timestamp": catalog_times.timestamp,
+            "_date": catalog_times.date,
+            "_shifted": catalog_times.shifted,
+            "_truncated": catalog_times.truncated,
+            "_part": catalog_times.part,
+            "_interval": _interval,
+            "concat": lambda *items: "".join(str(one) for one in items if one is not None),
+            "greatest": lambda *items: max((one for one in items if one is not None), default=None),
+            "least": lambda *items: min((one for one in items if one is not None), default=None),
             "version": lambda *_: f"PostgreSQL {VERSION} (ksql-spark)",
             "current_database": lambda *_: DATABASE,
             "current_catalog": lambda *_: DATABASE,
@@ -523,6 +530,10 @@ class Catalog:
         there = [value for value in column if value is not None]
         if there and all(isinstance(value, str) and value.startswith(_ARRAY) for value in there):
             return values.array_of(values.TEXT)
+        if there and all(map(catalog_times.is_timestamp, there)):
+            return values.TIMESTAMP
+        if there and not isinstance(inner, exp.Literal) and all(map(catalog_times.is_date, there)):
+            return values.DATE
         if (is_boolean or column_name in self._booleans) and all(value in (0, 1) for value in there):
             return values.BOOL
         if there and all(isinstance(value, int) for value in there):
@@ -531,6 +542,27 @@ class Catalog:
         if there and all(isinstance(value, float) for value in there):
             return values.FLOAT8
         return values.TEXT
+
+
+def _check_expression(problem: str) -> None:
+    """Raise why SQLite cannot compute a query without relations, except for a function of the catalog."""
+    kind, _, name = problem.partition(": ")
+    if kind == "no such function":
+        name = name.lower()
+        if not name.startswith(_CATALOG_FUNCTIONS):
+            raise CatalogError(
+                "42883",
+                f"There is no function {name} here. A SELECT without FROM knows few functions; "
+                "KSQL's functions take the rows of a stream or table.",
+            )
+    elif kind == "no such column":
+        raise CatalogError("42703", f'column "{name}" does not exist')
+    else:
+        raise CatalogError("0A000", f"A SELECT without FROM cannot compute this expression: {problem}.")
+
+
+def _interval(text: Any) -> None:
+    raise CatalogError("0A000", f"An INTERVAL can only be added to a time or subtracted from one: {text}")
 
 
 def _with_bounds(fields: Sequence[FieldInfo]) -> tuple[FieldInfo, ...]:

@@ -33,8 +33,8 @@ from sqlglot import exp
 
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.catalog import Answer, Catalog, CatalogError, Session
-from ksql_spark.server.postgres.failures import CANCELLED
+from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
+from ksql_spark.server.postgres.failures import CANCELLED, CatalogError
 from ksql_spark.server.postgres.values import PgType
 
 LOG = logging.getLogger(__name__)

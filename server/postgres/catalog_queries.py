@@ -14,6 +14,12 @@ _REGEXPS = {
 }
 
 
+#: functions that return the present time, beside now()
+_CLOCKS = frozenset(("clock_timestamp", "statement_timestamp", "transaction_timestamp"))
+#: our functions that return times
+_TIMES = ("_NOW", "_TIMESTAMP", "_DATE", "_SHIFTED", "_TRUNCATED")
+
+
 def sqlite_query(query: exp.Expr) -> exp.Expr:
     """A query of PostgreSQL, which is changed, as SQLite can run it."""
     root = query
@@ -72,6 +78,25 @@ def _one(node: exp.Expr) -> exp.Expr:
             for side in (node.this, node.args.get("expression"), *(node.args.get("expressions") or ())):
                 if isinstance(side, exp.Literal) and side.is_string and side.name.isdecimal():
                     side.set("is_string", False)
+        case exp.CurrentTimestamp() | exp.Localtimestamp():
+            return exp.Anonymous(this="_NOW", expressions=[])
+        case exp.Anonymous() if node.name.lower() in _CLOCKS:
+            return exp.Anonymous(this="_NOW", expressions=[])
+        case exp.CurrentDate():
+            return exp.Anonymous(this="_DATE", expressions=[exp.Anonymous(this="_NOW", expressions=[])])
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            unit = exp.Literal.string(node.args["unit"].name)
+            return exp.Anonymous(this="_TRUNCATED", expressions=[unit, node.this])
+        case exp.Extract():
+            unit = exp.Literal.string(node.this.name)
+            return exp.Anonymous(this="_PART", expressions=[unit, node.expression])
+        case exp.Interval():
+            quantity = exp.Literal.string(f"{node.this.name} {node.text('unit')}".strip())
+            return exp.Anonymous(this="_INTERVAL", expressions=[quantity])
+        case exp.Left():
+            return exp.Substring(this=node.this, start=exp.Literal.number(1), length=node.expression)
+        case exp.Add() | exp.Sub():
+            return _sum(node)
         case exp.Ordered():
             node.set("nulls_first", None)
         case exp.CurrentDatabase() | exp.CurrentSchema() | exp.CurrentUser() | exp.SessionUser():
@@ -102,6 +127,29 @@ def _one(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _sum(node: exp.Binary) -> exp.Expr:
+    """A sum or difference; of times, it is a call."""
+    left, right = node.this, node.expression
+    if isinstance(node, exp.Add) and _is_call(left, "_INTERVAL") and not _is_call(right, "_INTERVAL"):
+        left, right = right, left
+    if not (_is_call(left, *_TIMES) or _is_call(right, "_INTERVAL")) or _is_call(left, "_INTERVAL"):
+        return node
+    by = right.expressions[0] if _is_call(right, "_INTERVAL") else right
+    sign = exp.Literal.number(1 if isinstance(node, exp.Add) else -1)
+    return exp.Anonymous(this="_SHIFTED", expressions=[left, sign, by])
+
+
+def _is_call(node: exp.Expr, *names: str) -> bool:
+    inner = node.unnest()
+    return isinstance(inner, exp.Anonymous) and inner.name in names
+
+
+_TIME_CASTS = {
+    "timestamp": "_TIMESTAMP",
+    "timestamptz": "_TIMESTAMP",
+    "date": "_DATE",
+    "interval": "_INTERVAL",
+}
 _EXPANDED = "_pg_expandarray"
 
 
@@ -148,5 +196,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return exp.cast(node.this, "text")
     if to in ("int", "integer", "int4", "int8", "bigint", "smallint"):
         return exp.cast(node.this, "bigint")
+    if to in _TIME_CASTS:
+        return exp.Anonymous(this=_TIME_CASTS[to], expressions=[node.this])
     inner: exp.Expr = node.this
     return inner

@@ -19,10 +19,10 @@ from ksql_spark.entities.wire import to_json
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.host import LOOK_UP_BYTES, Host
 from ksql_spark.server.postgres import parameters, values
-from ksql_spark.server.postgres.catalog import CatalogError, Session
+from ksql_spark.server.postgres.catalog import Session
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
 from ksql_spark.server.postgres.channel import Channel
-from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.failures import CatalogError, Failure
 from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, column_of, once
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.settings import Settings

@@ -29,6 +29,20 @@ class Failure(Exception):
         self.fields = {"S": "ERROR", "V": "ERROR", "C": state, "M": message}
 
 
+class CatalogError(Exception):
+    """Raised with the reason why a query is not answered.
+
+    Args:
+        state: PostgreSQL's code for it.
+        message: for the client.
+    """
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(state, message)
+        self.state = state
+        self.message = message
+
+
 def _sqlstate(error: KsqlError) -> str:
     """The SQLSTATE of an error: 57P03 if the server is not ready, 58000 if a system that it uses fails."""
     if error.condition in _STATES:

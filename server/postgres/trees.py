@@ -16,6 +16,10 @@ from ksql_spark.grammar.cursor import MAX_DEPTH
 from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.respelling import word, word_at
 
+#: types whose literals, DATE '…', are written as casts: sqlglot drops a part of an INTERVAL's text
+_TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL")
+_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+
 
 class _Dialect(Postgres):  # type: ignore[misc]
     class Parser(PostgresParser):
@@ -48,6 +52,16 @@ def tree_of(piece: StatementText, tokens: Sequence[Token]) -> exp.Expr | None:
     return None
 
 
+def _is_time(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a token is the type of a literal of time whose text has its units."""
+    return (
+        word(tokens[at]) in _TIMES
+        and at + 1 < len(tokens)
+        and tokens[at + 1].token_type == TokenType.STRING
+        and not (word(tokens[at]) == "INTERVAL" and word_at(tokens, at + 2) in _UNITS)
+    )
+
+
 def _readable(piece: StatementText, tokens: Sequence[Token], is_plain: bool) -> str:
     """A text for sqlglot: parameters by name, since it takes ``$1`` for the beginning of a quoted text.
 
@@ -63,6 +77,10 @@ def _readable(piece: StatementText, tokens: Sequence[Token], is_plain: bool) -> 
         text = piece.whole[token.start : token.end + 1]
         if token.token_type == TokenType.PLACEHOLDER:
             text = f":p{int(token.text)}"
+        elif _is_time(tokens, at):
+            text = ""
+        elif at and _is_time(tokens, at - 1):
+            text = f"CAST({text} AS {word(tokens[at - 1])})"
         elif not is_plain and word(token) in ("SELECT", "INSERT", "UPDATE", "DELETE", "TABLE"):
             following = word(tokens[at + 1]) if at + 1 < len(tokens) else ")"
             if at and word(tokens[at - 1]) == "AS" and following in (",", ")", "FROM"):

@@ -95,6 +95,7 @@ class FakeAdmin:
             self._topics.pop(name, None)
 
     def config(self, topic: str) -> dict[str, str]:
+        self.require_topic(topic)
         return self.configs.get(topic, {})
 
     def offsets(self, topics: Iterable[str], at: Any) -> dict[tuple[str, int], int]:

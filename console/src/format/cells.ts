@@ -2,15 +2,26 @@
 import type { Column } from "../api/frames.ts";
 import { ExactNumber } from "./json.ts";
 import { count } from "./numbers.ts";
+import { preciseInstant, TIMES } from "./times.ts";
 
 /** A page with many longer texts would be slow. */
 const MOST_SHOWN = 2000;
+
+/** Doubles can tell numbers with 15 digits apart; the last one is where sums of them begin to be off: 76802.73999999995. */
+const DOUBLE_DIGITS = 14;
 
 /** A cell's text. */
 export function cellText(cell: unknown): string {
   if (cell === null || cell === undefined) return "NULL";
   if (typeof cell === "object" && !(cell instanceof ExactNumber)) return JSON.stringify(cell);
   return String(cell);
+}
+
+/** A cell as people read it: times of the engine, and doubles without the errors of their last digits. */
+export function shownText({ name, type }: Column, cell: unknown): string {
+  if (typeof cell === "number" && TIMES.includes(name)) return preciseInstant(cell);
+  if (typeof cell === "number" && type === "DOUBLE" && !Number.isInteger(cell)) return String(Number(cell.toPrecision(DOUBLE_DIGITS)));
+  return cellText(cell);
 }
 
 /** The beginning of a text, which is all of most texts. */

@@ -1,5 +1,8 @@
 // Instants in the user's own time zone.
 
+/** Columns of the engine that are epoch milliseconds. */
+export const TIMES = ["ROWTIME", "WINDOWSTART", "WINDOWEND"];
+
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 

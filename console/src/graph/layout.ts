@@ -9,10 +9,16 @@ export interface Placed {
   lines: { source: string; target: string; path: string }[];
 }
 
+/** Of a box, pixels: what is not text, a wide character of a name, and the most. */
+const EDGES = 28;
+const CHARACTER = 11;
+const MAX_WIDTH = 360;
+
 /** The size of a box, pixels. */
 export function sizeOf(box: Box): { width: number; height: number } {
   if (box.kind === "STEP") return { width: 200, height: 74 };
-  return box.kind === "QUERY" ? { width: 260, height: 88 } : { width: 184, height: 52 };
+  const [least, height] = box.kind === "QUERY" ? [260, 88] : [184, 52];
+  return { width: Math.min(MAX_WIDTH, Math.max(least, EDGES + box.name.length * CHARACTER)), height };
 }
 
 /** The gap between parts that do not hang together. */

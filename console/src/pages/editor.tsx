@@ -7,7 +7,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { OutcomeView } from "../parts/outcome.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
-import { effectOf, type Effect } from "../sql/effect.ts";
+import { effectOf, isCascade, type Effect } from "../sql/effect.ts";
 import { refreshMetadata } from "../sql/metadata.ts";
 import { Runner } from "../sql/runner.ts";
 import { isPlanned, isReplacement, positionOf, statementAt, type Statement } from "../sql/statements.ts";
@@ -112,7 +112,14 @@ function TabView({ tab }: { tab: Tab }) {
     const chosen = !all && from < to ? shifted(await split(text.slice(from, to)), from) : await statements(text, all ? null : cursor);
     if (chosen.length === 0) return;
     const effects = chosen.flatMap((one) => effectOf(one, graph.value) ?? []);
-    for (const one of chosen.filter(isReplacement)) effects.push(...(await evolutionOf(closed(one), runner)));
+    for (const effect of effects) {
+      const drop = chosen.find((one) => one.text === effect.statement && isCascade(one));
+      if (drop !== undefined) effect.report = await described(`EXPLAIN ${closed(drop).text}`, runner);
+    }
+    for (const one of chosen.filter(isReplacement)) {
+      const report = await described(`EXPLAIN EVOLUTION ${closed(one).text}`, runner);
+      if (report !== "") effects.push({ statement: closed(one).text, what: "It replaces a running query.", about: "", affected: [], report });
+    }
     if (effects.length > 0) setAsked({ effects, chosen });
     else await go(chosen);
   };
@@ -191,7 +198,7 @@ function TabView({ tab }: { tab: Tab }) {
             <div key={effect.statement}>
               <p><code>{effect.statement}</code></p>
               {effect.report && <pre tabIndex={0}>{effect.report}</pre>}
-              <p>{effect.what}{effect.affected.length > 0 && " These get nothing new from it any more:"}</p>
+              <p>{effect.what}{effect.affected.length > 0 && ` ${effect.about}`}</p>
               <ul>{effect.affected.map((name) => <li key={name}>{name}</li>)}</ul>
             </div>
           ))}
@@ -208,14 +215,12 @@ function TabView({ tab }: { tab: Tab }) {
   );
 }
 
-/** What a replacement changes, as EXPLAIN EVOLUTION says it; nothing if the server will refuse it. */
-async function evolutionOf(statement: Statement, runner: Runner): Promise<Effect[]> {
+/** What a statement would change, as EXPLAIN says it; empty if the server will refuse it, or has nothing to say. */
+async function described(explain: string, runner: Runner): Promise<string> {
   try {
-    const entities = await run(`EXPLAIN EVOLUTION ${statement.text}`, runner.settings.value);
-    const report = entities[0]?.queryDescription?.executionPlan ?? "";
-    return report === "" ? [] : [{ statement: statement.text, what: "It replaces a running query.", affected: [], report }];
+    return (await run(explain, runner.settings.value))[0]?.queryDescription?.executionPlan ?? "";
   } catch {
-    return []; // it is new, or the statement itself will say what is wrong
+    return ""; // what it changes is new, or the statement itself will say what is wrong
   }
 }
 

@@ -28,7 +28,6 @@ export function LogPage() {
             <Range />
             <a href={formatRoute("query", chosen)}>All about {chosen}</a>
           </div>
-          <p class="hint" style={{ margin: 0 }}>The time of an error leads to the bytes of the record, where the error tells which it was.</p>
           <div class="card flat"><Failures key={chosen} queryId={chosen} minutes={rangeMinutes()} /></div>
         </>
       )}

@@ -10,6 +10,7 @@ import { Chart } from "../parts/chart.tsx";
 import { Code } from "../parts/code.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Failures } from "../parts/failures.tsx";
+import { NotFound } from "../parts/not-found.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Checkpoints, Transitions } from "../parts/past.tsx";
 import { Plan } from "../parts/plan.tsx";
@@ -39,12 +40,7 @@ export function QueryPage() {
   const now = graph.value;
   if (now === null) return null;
   if (node === undefined) {
-    return (
-      <section class="page">
-        <header><h1>{id}</h1></header>
-        <p role="status">There is no query {id} that you may see. <a href={formatRoute("flow")}>All queries</a></p>
-      </section>
-    );
+    return <NotFound title={id}>There is no query <code>{id}</code> that you may see.</NotFound>;
   }
   const culprit = now.culprits.find((one) => one.queryId === id);
   const description = explained.value?.[0]?.queryDescription;

@@ -1,11 +1,12 @@
 // A stream or table: what is in it, who writes and reads it, and how much.
 import "../first.ts";
 import { useState } from "preact/hooks";
-import { run } from "../api/client.ts";
+import { ApiError, run } from "../api/client.ts";
 import type { Field, RunningQuery, SchemaInfo } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
 import { Code } from "../parts/code.tsx";
 import { FreshnessCard } from "../parts/freshness.tsx";
+import { NotFound } from "../parts/not-found.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
 import { Records } from "../parts/records.tsx";
@@ -13,8 +14,9 @@ import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
 import { wherePosition } from "../sql/position.ts";
-import { nameInSql } from "../sql/statements.ts";
+import { isSource, nameInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
+import { graph } from "../state/graph.ts";
 import { formatRoute, route } from "../state/route.ts";
 
 export function SourcePage() {
@@ -22,10 +24,20 @@ export function SourcePage() {
   const described = useAsked(() => run(`DESCRIBE ${nameInSql(name)} EXTENDED;`), name, 10_000);
   const found = described.value?.[0]?.sourceDescription;
   if (found === undefined) {
+    const { error } = described;
+    if (error instanceof ApiError && error.status < 500 && graph.value?.nodes.some((node) => isSource(node.kind) && node.name === name) === false) {
+      const near = /Did you mean (.+)\?/.exec(error.message)?.[1];
+      return (
+        <NotFound title={name}>
+          There is no stream or table <code>{name}</code> that you may see.
+          {near !== undefined && <> Did you mean <a href={formatRoute("source", near)}>{near}</a>?</>}
+        </NotFound>
+      );
+    }
     return (
       <section class="page">
         <header><h1>{name}</h1></header>
-        {described.error !== null ? <Problem error={described.error} /> : <p class="hint" role="status">Asking the server …</p>}
+        {error !== null ? <Problem error={error} /> : <p class="hint" role="status">Asking the server …</p>}
       </section>
     );
   }

@@ -3,7 +3,7 @@ import type { Column } from "../api/frames.ts";
 import { rowsOf } from "../api/rows.ts";
 import { cellText } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
-import { errorsOf, MAX_FAILURES } from "../sql/errors.ts";
+import { areErrorsKept, errorsOf, KEEPING, MAX_FAILURES } from "../sql/errors.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
@@ -11,11 +11,28 @@ import { Problem } from "./problem.tsx";
 
 export function Failures({ queryId, minutes }: { queryId: string; minutes: number }) {
   const asked = useAsked(() => rowsOf(errorsOf(queryId, minutes, Date.now())), `${queryId} ${minutes}`, 15_000);
+  if (!areErrorsKept(asked.error)) return <NotKept />;
   if (asked.error !== null) return <Problem error={asked.error} />;
   if (asked.value === null) return <p class="hint pad" role="status">Reading the processing log …</p>;
   const { columns, rows } = asked.value;
   if (rows.length === 0) return <p class="hint pad">No record failed in this time.</p>;
-  return <Grid columns={columns} rows={rows} linkOf={(row) => placeOf(columns, row)} note={rows.length === MAX_FAILURES ? `the newest ${count(MAX_FAILURES)}` : ""} />;
+  return (
+    <>
+      <p class="hint pad" style={{ margin: 0 }}>The time of an error leads to the bytes of the record, where the error tells which it was.</p>
+      <Grid columns={columns} rows={rows} linkOf={(row) => placeOf(columns, row)} note={rows.length === MAX_FAILURES ? `the newest ${count(MAX_FAILURES)}` : ""} />
+    </>
+  );
+}
+
+/** What to do on a server that only counts. */
+function NotKept() {
+  return (
+    <div class="pad" role="status">
+      <p style={{ marginTop: 0 }}>This server counts the records that fail, but does not keep them. To see here when, where and why each one failed, put these lines into a file and start the server with <code>--properties FILE</code>:</p>
+      <pre class="lines" tabIndex={0}>{KEEPING.join("\n")}</pre>
+      <p class="hint" style={{ marginBottom: 0 }}>The last line also stores the records themselves. Leave it out if anyone may read the log who may not read the data.</p>
+    </div>
+  );
 }
 
 /** The page that shows the bytes of the record that failed; null: the error does not say which it was. */

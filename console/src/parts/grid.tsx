@@ -2,11 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
 import { saveFile } from "../format/files.ts";
-import { brief, cellText, compareCells, toCsv, toJson } from "../format/cells.ts";
+import { brief, cellText, compareCells, shownText, toCsv, toJson } from "../format/cells.ts";
 import { ExactNumber } from "../format/json.ts";
 import { count } from "../format/numbers.ts";
-import { preciseInstant } from "../format/times.ts";
-import { TIMES } from "../sql/charted.ts";
 
 const ROW_PX = 28;
 const AROUND = 12;
@@ -37,7 +35,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   const frame = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => {
     const needle = filter.toLowerCase();
-    const found = needle === "" ? rows.slice() : rows.filter((row) => row.some((cell) => cellText(cell).toLowerCase().includes(needle)));
+    const found = needle === "" ? rows.slice() : rows.filter((row) => columns.some((column, at) => shownText(column, row[at]).toLowerCase().includes(needle)));
     if (sort !== null) found.sort((a, b) => compareCells(a[sort.column], b[sort.column]) * (sort.down ? -1 : 1));
     else if (newestFirst) found.reverse();
     return found;
@@ -131,7 +129,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
 function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): string {
   // a column may be named as what every object has, such as constructor
   if (Object.hasOwn(formats, column.name)) return formats[column.name]!(cell);
-  return TIMES.includes(column.name) && typeof cell === "number" ? preciseInstant(cell) : brief(cellText(cell));
+  return brief(shownText(column, cell));
 }
 
 function looks(cell: unknown): string {

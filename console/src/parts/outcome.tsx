@@ -22,7 +22,7 @@ export function OutcomeView({ outcome }: Props) {
   const rows = live?.rows() ?? [];
   const note = live === null ? "" : live.isByKey
     ? `the latest of each key; ${count(live.came)} changes came`
-    : live.came > rows.length ? `the latest ${count(rows.length)} of ${count(live.came)}` : "";
+    : live.came > rows.length ? `the ${live.isNewestFirst ? "latest" : "first"} ${count(rows.length)} of ${count(live.came)}` : "";
   return (
     <article class="outcome" aria-label="Result">
       <header>
@@ -34,7 +34,7 @@ export function OutcomeView({ outcome }: Props) {
       </header>
       {error !== null && <Problem error={error} />}
       {live !== null && isChart && <ResultChart columns={columns} rows={rows} keys={live.isByKey ? outcome.keys : []} />}
-      {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={!live.isByKey} />}
+      {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={live.isNewestFirst} />}
       {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.map(brief).join("\n")}</pre>}
       {entities.map((entity, index) => <EntityView key={index} entity={entity} />)}
       {message !== "" && <p class="message">{message}</p>}

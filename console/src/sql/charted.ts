@@ -1,13 +1,12 @@
 // What of a result can be drawn: bars of the keys, or lines over time.
 import type { Column } from "../api/frames.ts";
-import { cellText } from "../format/cells.ts";
+import { shownText } from "../format/cells.ts";
+import { TIMES } from "../format/times.ts";
 
 /** How many bars, and how many lines, are drawn at most. */
 export const MAX_BARS = 30;
 export const MAX_LINES = 4;
 
-/** Columns of the engine that are epoch milliseconds. */
-export const TIMES = ["ROWTIME", "WINDOWSTART", "WINDOWEND"];
 const NUMBER = /^(INTEGER|BIGINT|DOUBLE|DECIMAL)/;
 const PLACES = ["ROWPARTITION", "ROWOFFSET", ...TIMES];
 
@@ -20,7 +19,7 @@ export function drawn(columns: Column[], keys: string[]): number[] {
 export function bars(columns: Column[], keys: string[], rows: unknown[][], at: number): { label: string; value: number }[] {
   const labels = columns.flatMap(({ name }, index) => (keys.includes(name) ? [index] : []));
   return rows
-    .map((row) => ({ label: labels.map((index) => cellText(row[index])).join(", "), value: Number(row[at] ?? NaN) }))
+    .map((row) => ({ label: labels.map((index) => shownText(columns[index]!, row[index])).join(", "), value: Number(row[at] ?? NaN) }))
     .filter((one) => !Number.isNaN(one.value))
     .sort((a, b) => b.value - a.value)
     .slice(0, MAX_BARS);

@@ -1,5 +1,5 @@
 // What statements would end or remove, for a question before they run.
-import type { Graph } from "../api/types.ts";
+import type { Graph, GraphNode } from "../api/types.ts";
 import { after } from "../graph/after.ts";
 import { isSource, type Statement } from "./statements.ts";
 
@@ -7,31 +7,62 @@ export interface Effect {
   statement: string;
   /** What it removes or ends, in words. */
   what: string;
-  /** What gets nothing new then. */
+  /** Queries, streams and tables that it is about, and how. */
   affected: string[];
+  about: string;
   /** How the server describes it. */
   report?: string;
 }
 
+/** What the end of a query, or its pause, means for what comes after it. */
+const STARVED = "These get nothing new from it any more:";
+
 /** The effect of a statement that pauses, ends or removes something; null: it does not. */
-export function effectOf({ text, verb, object, name, deletesTopic }: Statement, graph: Graph | null): Effect | null {
+export function effectOf(statement: Statement, graph: Graph | null): Effect | null {
+  const { text, verb, object, name } = statement;
   const isDrop = verb === "DROP" && isSource(object);
   const isControl = (verb === "PAUSE" || verb === "TERMINATE") && object === "QUERY";
   if ((!isDrop && !isControl) || name === "") return null;
-  const of = (id: string) => (graph === null ? [] : after(graph, id).map((node) => `${node.kind.toLowerCase()} ${node.name}`));
-  if (isDrop) {
-    const kind = object.toLowerCase();
-    const topic = graph?.nodes.find((node) => node.id === `${kind}:${name}`)?.topic;
-    const records = deletesTopic ? `, and the topic ${topic ?? "of it"} with all its records` : "; its topic stays";
-    const writers = graph?.edges.filter((edge) => topic !== undefined && edge.target === `topic:${topic}`).map((edge) => edge.source.replace(/^query:/, "query ")) ?? [];
-    const ends = writers.length > 0 ? `, with ${writers.join(", ")} if that was created with it` : "";
-    return { statement: text, what: `The ${kind} ${name} is removed${ends}${records}.`, affected: of(`${kind}:${name}`) };
-  }
+  const of = (id: string) => (graph === null ? [] : after(graph, id).map(named));
+  if (isDrop) return effectOfDrop(statement, graph);
   const isPause = verb === "PAUSE";
   if (name === "ALL") {
     const queries = graph?.nodes.filter((node) => node.kind === "QUERY") ?? [];
-    return { statement: text, what: isPause ? "All queries read no more records until they are resumed." : "All queries end for good, and their state is removed.", affected: queries.map((node) => `query ${node.name}`) };
+    return { statement: text, what: isPause ? "All queries read no more records until they are resumed." : "All queries end for good, and their state is removed.", about: STARVED, affected: queries.map(named) };
   }
   const what = isPause ? `The query ${name} reads no more records until it is resumed.` : `The query ${name} ends for good, and its state is removed.`;
-  return { statement: text, what, affected: of(`query:${name}`) };
+  return { statement: text, what, about: STARVED, affected: of(`query:${name}`) };
+}
+
+/** Whether a DROP also removes what was created from its stream or table. */
+export function isCascade({ text, verb }: Statement): boolean {
+  return verb === "DROP" && /^\S+\s+\S+\s+\S.*\sCASCADE\s*;?$/is.test(text);
+}
+
+function effectOfDrop(statement: Statement, graph: Graph | null): Effect {
+  const { text, object, name, deletesTopic } = statement;
+  const kind = object.toLowerCase();
+  const id = `${kind}:${name}`;
+  const topic = graph?.nodes.find((node) => node.id === id)?.topic;
+  const records = deletesTopic ? `, and the topic ${topic ?? "of it"} with all its records` : "; its topic stays";
+  if (isCascade(statement)) {
+    const all = deletesTopic ? ", and the topics of all of them are deleted with all their records" : "; the topics stay";
+    return { statement: text, what: `The ${kind} ${name} is removed with all that was created from it, and each query that reads or writes any of that ends${all}.`, about: "", affected: [] };
+  }
+  const queries = (where: (source: string, target: string) => string | null) =>
+    graph?.nodes.filter((node) => node.kind === "QUERY" && graph.edges.some((edge) => where(edge.source, edge.target) === node.id)) ?? [];
+  const readers = queries((source, target) => (source === id ? target : null));
+  const writers = queries((source, target) => (topic !== undefined && target === `topic:${topic}` ? source : null));
+  const inserting = writers.filter((node) => /^\s*INSERT\b/i.test(node.statement ?? ""));
+  const blocking = [...new Set([...readers, ...inserting])];
+  if (blocking.length > 0) {
+    const what = `The server refuses to drop the ${kind} ${name} while queries read it or insert into it. Drop what they created and terminate the others first, or add CASCADE, which does that too.`;
+    return { statement: text, what, about: "These are in the way:", affected: blocking.map(named) };
+  }
+  const ends = writers.length > 0 ? `, with ${writers.map(named).join(", ")} if that was created with it` : "";
+  return { statement: text, what: `The ${kind} ${name} is removed${ends}${records}.`, about: "", affected: [] };
+}
+
+function named(node: GraphNode): string {
+  return `${node.kind.toLowerCase()} ${node.name}`;
 }

@@ -8,3 +8,11 @@ export const MAX_FAILURES = 500;
 export function errorsOf(queryId: string, minutes: number, nowMs: number): string {
   return `SELECT * FROM ERRORS OF ${nameInSql(queryId)} WHERE \`TIME\` >= FROM_UNIXTIME(${nowMs - minutes * 60_000}) ORDER BY \`TIME\` DESC LIMIT ${MAX_FAILURES};`;
 }
+
+/** What a server needs to keep failed records, beside their numbers. */
+export const KEEPING = ["topic.auto.create", "stream.auto.create", "rows.include"].map((name) => `ksql.logging.processing.${name}=true`);
+
+/** Whether the server keeps failed records; not if the answer to `errorsOf` is that it only counts them. */
+export function areErrorsKept(error: unknown): boolean {
+  return !(error instanceof Error && error.message.includes("Errors are only counted"));
+}

@@ -1,4 +1,5 @@
-// Rows of a query as they stand: each row for itself, or the latest of each key; never more than a number of them.
+// Rows of a query as they stand: the answer of a pull query, the latest rows of a push query, or the latest of each
+// key; never more than a number of them.
 
 /** How many rows are kept, and how long their texts may be together. */
 export const MOST_ROWS = 2000;
@@ -11,8 +12,11 @@ export class LiveRows {
   private readonly kept = new Map<string | number, { row: unknown[]; size: number }>();
   private size = 0;
 
-  /** `keys`: where in a row its key is; null: rows have none. */
-  constructor(private readonly keys: number[] | null) {}
+  /**
+   * @param keys where in a row its key is; null: rows have none.
+   * @param isPush whether the latest rows matter most; else the first ones of an answer.
+   */
+  constructor(private readonly keys: number[] | null, private readonly isPush = true) {}
 
   add(row: unknown[], isDeleted: boolean): void {
     this.came++;
@@ -23,10 +27,11 @@ export class LiveRows {
       return;
     }
     const size = sizeOf(row);
+    if (!this.isPush && this.kept.size > 0 && (this.kept.size < this.came - 1 || this.isFull(1, size))) return;
     this.size += size;
     // a key that is there keeps its place
     this.kept.set(key, { row, size });
-    while (this.kept.size > 1 && (this.kept.size > MOST_ROWS || this.size > MOST_CHARACTERS)) {
+    while (this.kept.size > 1 && this.isFull()) {
       const [oldest, { size: its }] = this.kept.entries().next().value!;
       this.kept.delete(oldest);
       this.size -= its;
@@ -40,6 +45,15 @@ export class LiveRows {
 
   get isByKey(): boolean {
     return this.keys !== null;
+  }
+
+  /** Whether the newest row is wanted on top: a pull query's order is that of its answer. */
+  get isNewestFirst(): boolean {
+    return this.isPush && this.keys === null;
+  }
+
+  private isFull(moreRows = 0, moreCharacters = 0): boolean {
+    return this.kept.size + moreRows > MOST_ROWS || this.size + moreCharacters > MOST_CHARACTERS;
   }
 }
 

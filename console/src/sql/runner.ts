@@ -96,7 +96,7 @@ export class Runner {
         columns: (columns) => {
           outcome.columns = columns;
           const at = outcome.keys.map((key) => columns.findIndex((column) => column.name === key)).filter((index) => index >= 0);
-          outcome.live = new LiveRows(at.length > 0 && at.length === outcome.keys.length ? at : null);
+          outcome.live = new LiveRows(at.length > 0 && at.length === outcome.keys.length ? at : null, isPush);
           this.changed();
         },
         rows: (rows) => {

@@ -9,8 +9,9 @@ export interface Statement extends SplitStatement {
 /** A SELECT or PRINT that the console has written itself. */
 export function own(text: string): Statement {
   const isQuery = !text.startsWith("PRINT");
+  const isPush = isQuery && / EMIT CHANGES( LIMIT \d+)?;$/.test(text);
   return {
-    text, start: 0, end: text.length, isComplete: true, verb: isQuery ? "SELECT" : "PRINT", object: "", name: "", isQuery, isPush: false,
+    text, start: 0, end: text.length, isComplete: true, verb: isQuery ? "SELECT" : "PRINT", object: "", name: "", isQuery, isPush,
     hasQuery: isQuery, isReplacement: false, deletesTopic: false, property: null, value: null, role: isQuery ? "reader" : "developer",
   };
 }

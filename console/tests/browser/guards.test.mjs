@@ -205,7 +205,7 @@ test("errors of statements and pages", async () => {
     assert.equal(await page.locator(".cm-lintRange-error").innerText(), "NOWHERE");
     await write(page, "DROP STREAM RIDES DELETE TOPIC;");
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await page.getByRole("dialog").getByText("the topic rides with all its records").waitFor();
+    await page.getByRole("dialog").getByText("The server refuses to drop the stream RIDES").waitFor();
     await page.getByRole("dialog").getByText("query BIG_1").waitFor();
     await accessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
@@ -215,9 +215,12 @@ test("errors of statements and pages", async () => {
     await page.getByText("subject rides-value").waitFor();
     await accessible(page);
     await page.goto(`${URL_OF_SERVER}/#/source/UNKNOWN`);
-    await page.locator(".problem", { hasText: "UNKNOWN" }).waitFor();
+    await page.getByText("There is no stream or table UNKNOWN").waitFor();
     await page.goto(`${URL_OF_SERVER}/#/query/UNKNOWN`);
     await page.getByText("There is no query UNKNOWN").waitFor();
+    await page.goto(`${URL_OF_SERVER}/#/unknown`);
+    await page.getByText("The console has no page unknown").waitFor();
+    await accessible(page);
   });
 });
 

@@ -35,9 +35,13 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
 def keeps_past(table: DataSource, admin: KafkaAdmin) -> bool:
     """Whether AS OF and CHANGES can read what a table's topic had before (ADR 58).
 
+    There is no topic yet if an earlier statement of the same request creates the table.
+
     Raises:
         KsqlError: as KafkaAdmin.
     """
+    if admin.topic(table.topic) is None:
+        return bool(table.history_ms)
     return int(admin.config(table.topic).get(_HISTORY, 0)) > 0
 
 

@@ -116,6 +116,11 @@ def test_the_new_version_runs_beside_the_old_one(evolving: World) -> None:
     assert "20,000 records left" in evolving.refused("SWAP x;").message
 
 
+def test_a_table_and_its_new_version_in_one_request(world: World, topics: Topics) -> None:
+    world.run(OLD + NEW)
+    assert len(world.queries.all()) == 2
+
+
 def test_a_swap(evolving: World, topics: Topics) -> None:
     old, new = evolving.ids()
     former = topic(evolving)
