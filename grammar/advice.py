@@ -64,6 +64,8 @@ _BEGINNINGS = {
     "SHOW COLUMNS": "DESCRIBE name lists the columns of a stream or table",
     "SHOW JOBS": "SHOW QUERIES lists the queries that run",
 }
+#: table functions of Flink
+_WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 #: statements that take a name without its kind
 _NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
 _KINDS = ("STREAM", "TABLE", "QUERY")
@@ -125,15 +127,17 @@ def _beginning(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[s
 
 def _table_function(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
     """``FROM TABLE(TUMBLE(TABLE t, …))``, which is Flink's."""
-    here = tokens[max(0, index - 1) : index + 3]
-    if len(here) == 4 and here[2].token_type == TokenType.L_PAREN and _is_word(here[1], "TABLE"):
-        if _is_word(here[3], "TUMBLE", "HOP", "CUMULATE", "SESSION"):
-            return (
-                "Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …; "
-                "HOPPING, CUMULATIVE and SESSION are others",
-                index,
-            )
-    return None
+    following = tokens[index + 1 : index + 3]
+    if not _is_word(tokens[index], "TABLE") or len(following) < 2:
+        return None
+    bracket, function = following
+    if bracket.token_type != TokenType.L_PAREN or not _is_word(function, *_WINDOW_FUNCTIONS):
+        return None
+    return (
+        "Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …; "
+        "HOPPING, CUMULATIVE and SESSION are others",
+        index,
+    )
 
 
 def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
