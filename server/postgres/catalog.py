@@ -22,6 +22,7 @@ from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
 from ksql_spark.server.postgres.failures import CatalogError
+from ksql_spark.server.postgres.labels import UNNAMED
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
 from ksql_spark.server.postgres.values import PgType
 
@@ -666,17 +667,4 @@ def _name_of(expression: exp.Expr) -> str:
     """Return the name that PostgreSQL gives to a column of a result."""
     if expression.alias:
         return str(expression.alias)
-    inner = expression
-    while isinstance(inner, (exp.Cast, exp.Paren, exp.Dot)):
-        inner = inner.expression if isinstance(inner, exp.Dot) else inner.this
-    if isinstance(inner, exp.Column):
-        return str(inner.name)
-    if isinstance(inner, exp.Case):
-        return "case"
-    if isinstance(inner, exp.CurrentVersion):
-        return "version"
-    if isinstance(inner, exp.Anonymous):
-        return str(inner.name).lower()
-    if isinstance(inner, exp.Func):
-        return inner.sql_name().lower()
-    return "?column?"
+    return str(expression.meta.get("label") or expression.name or UNNAMED)

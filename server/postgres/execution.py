@@ -23,7 +23,7 @@ from ksql_spark.server.postgres.catalog import Session
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
 from ksql_spark.server.postgres.channel import Channel
 from ksql_spark.server.postgres.failures import CatalogError, Failure
-from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, column_of, once
+from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, columns_of, once
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.settings import Settings
 from ksql_spark.server.postgres.statements import Kind, PgStatement, catalog_tree, statement_of
@@ -122,7 +122,7 @@ class Execution:
             request = await self.request(statement, stand_ins)
             (entity,) = await self._executed(replace(request, text=f"EXPLAIN {request.text}"))
             assert isinstance(entity, QueryDescriptionEntity), "of EXPLAIN"
-            return tuple(column_of(one.name, one.schema) for one in entity.query_description.fields)
+            return columns_of(entity.query_description.fields, statement.labels)
         if statement.kind == Kind.FETCH:  # which would take rows
             return self._cursor(statement).columns
         if not is_read_early(statement):
@@ -226,7 +226,7 @@ class Execution:
                 await self._channel.unless_cancelled(
                     asyncio.ensure_future(until_current(look_up.when_current))
                 )
-            portal.columns = tuple(column_of(column.name, column.schema) for column in look_up.columns)
+            portal.columns = columns_of(look_up.columns, portal.prepared.statement.labels)
             portal.batches = once(look_up.rows())
             return
         start = asyncio.ensure_future(self._host.query(request))
@@ -237,7 +237,7 @@ class Execution:
             start.add_done_callback(self._abandon)
             raise
         await self._channel.work_on(note_query, self.principal, stream, request)
-        portal.columns = tuple(column_of(column.name, column.schema) for column in stream.columns)
+        portal.columns = columns_of(stream.columns, portal.prepared.statement.labels)
         portal.batches = self._rows(stream)
         await anext(portal.batches)  # only what has begun closes the stream at its end
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.names import shown_name
 from ksql_spark.server.postgres.statements import Kind, PgStatement
 from ksql_spark.server.postgres.values import PgType
+
+#: names of KSQL for columns without an alias
+_GENERATED = re.compile(r"KSQL_COL_\d+")
 
 
 class Column(NamedTuple):
@@ -144,6 +148,23 @@ async def once(rows: Sequence[Sequence[Any]]) -> Batches:
     yield rows
 
 
-def column_of(name: str, schema: Any) -> Column:
-    """A column of ours as the client sees it."""
-    return Column(shown_name(name), values.type_of(schema))
+def columns_of(columns: Iterable[Any], labels: Sequence[str]) -> tuple[Column, ...]:
+    """Columns of ours as the client sees them: PostgreSQL names those that have no alias.
+
+    Args:
+        columns: each has ``name`` and ``schema``.
+        labels: of the query's items, as `labels.labels` returns them.
+    """
+    listed = list(columns)
+    names = [shown_name(column.name) for column in listed]
+    generated = [at for at, column in enumerate(listed) if _GENERATED.fullmatch(column.name)]
+    if labels.count("*") == 1:  # stands for as many columns as the others leave
+        star = labels.index("*")
+        stands_for = len(listed) - len(labels) + 1
+        labels = [*labels[:star], *[""] * stands_for, *labels[star + 1 :]]
+    if len(labels) == len(listed):
+        for at in generated:
+            names[at] = labels[at] or names[at]
+    return tuple(
+        Column(name, values.type_of(column.schema)) for name, column in zip(names, listed, strict=True)
+    )

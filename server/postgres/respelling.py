@@ -1,7 +1,7 @@
 """Translates PostgreSQL's spellings in a statement to KSQL: one pass over its tokens, in linear time.
 
-KSQL's parser reads ``x::type`` itself; only the names of types differ. ILIKE, ``= ANY (array)`` and ``now()``
-become calls. Everything else stays as it was, in its place.
+KSQL's parser reads ``x::type`` and ``CAST(x AS type)`` itself; only the names of types differ.
+ILIKE, ``= ANY (array)`` and ``now()`` become calls. Everything else stays as it was, in its place.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ _TYPES = {
     "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "NUMERIC": "DECIMAL", "BOOL": "BOOLEAN",
     "BYTEA": "BYTES", "TIMESTAMPTZ": "TIMESTAMP", "JSON": "VARIANT", "JSONB": "VARIANT",
 }  # fmt: skip
+#: what is no word, so a type with a quoted name, and types that have others inside
+_NOT_RESPELT = ("", "ARRAY", "MAP", "STRUCT")
 #: the types of values that need no cast
 _OF_TYPE: dict[str, type] = {
     "INT": int, "INTEGER": int, "BIGINT": int, "DOUBLE": float, "VARCHAR": str, "BOOLEAN": bool,
 }  # fmt: skip
+#: NUMERIC without a precision, which KSQL does not have: 20 digits before the point, and 18 after it
+_NUMERIC = "DECIMAL(38, 18)"
 _NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
 _CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
 #: tokens after which an operand of ILIKE and = ANY begins, and at which it ends
@@ -99,6 +103,7 @@ class _Frame:
         written: so far.
         start: where in ``written`` the operand begins that goes on; None: none does.
         calls: how many calls around that operand are not closed.
+        is_cast: whether it is ``CAST(…)``.
         left_operand: the left operand, if this is the array of ``= ANY``.
     """
 
@@ -106,6 +111,7 @@ class _Frame:
     written: list[_Part] = field(default_factory=list)
     start: int | None = None
     calls: int = 0
+    is_cast: bool = False
     left_operand: list[_Part] | None = None
 
 
@@ -181,6 +187,13 @@ class _Respelling:
             return at + 2
         if this == "::" and 0 < at < len(self._tokens) - 1:
             return self._write_cast(frame, at)
+        if this == "AS" and frame.is_cast and word_at(self._tokens, at + 1) not in _NOT_RESPELT:
+            self._close_calls(frame)
+            self._write_blanks(at)
+            last, type_ = self.type_at(at + 1)
+            frame.written.append(f"{self._between(at, at)} {type_}")
+            frame.start = None
+            return last
         if this in _AROUND_OPERAND and this not in _CLOSED_BY:
             self._close_calls(frame)
             self._write_blanks(at)
@@ -192,6 +205,7 @@ class _Respelling:
             frame.start = len(frame.written)
         if this in _CLOSED_BY and not (this == "CASE" and is_member):
             self._frames.append(_Frame(_CLOSED_BY[this], [self._text[token.start : token.end + 1]]))
+            self._frames[-1].is_cast = this == "(" and self._word(at - 1) in ("CAST", "TRY_CAST")
             return at
         is_called = following == "(" and self._word(at + 2) == ")"
         if this == "CURRENT_TIMESTAMP" or (this == "NOW" and is_called):
@@ -253,7 +267,11 @@ class _Respelling:
         type_ = _TYPES.get(name, name)
         if self._word(last + 1) == "(":
             first, last = last + 1, self._end(last + 1)
-            type_ += self._between(first, last) if type_ == "DECIMAL" else ""
+            if type_ == "DECIMAL":
+                precision = self._between(first + 1, last - 1) if last > first + 1 else ""
+                type_ = f"DECIMAL({precision})" if "," in precision else f"DECIMAL({precision}, 0)"
+        elif type_ == "DECIMAL":
+            type_ = _NUMERIC
         if self._word(last + 1) in ("WITH", "WITHOUT") and self._word(last + 2) == "TIME":
             last += 3 if self._word(last + 3) == "ZONE" else 0
         while self._word(last + 1) == "[":

@@ -16,6 +16,7 @@ from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
 from ksql_spark.grammar.cursor import Cursor
 from ksql_spark.server.postgres.copying import copy_options
 from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.labels import labels
 from ksql_spark.server.postgres.names import is_name
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.respelling import Respelt, respelt, word
@@ -72,6 +73,7 @@ class PgStatement:
         inner: the query in it.
         piece: what came.
         respelt: its KSQL.
+        labels: the names of a query's columns that have no alias, as `labels` returns them.
     """
 
     kind: Kind
@@ -84,6 +86,7 @@ class PgStatement:
     inner: PgStatement | None = None
     piece: StatementText = field(default_factory=lambda: StatementText("", 1, 1))
     respelt: Respelt | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def has_casts(self) -> bool:
@@ -199,7 +202,7 @@ def _query(piece: StatementText) -> PgStatement:
             tree = tree_of(piece, piece.tokens)
             if tree is not None or is_catalogs:
                 return PgStatement(Kind.CATALOG, piece.text, "SELECT", tree=tree)
-    return _ksql(Kind.QUERY, piece, "SELECT")
+    return replace(_ksql(Kind.QUERY, piece, "SELECT"), labels=tuple(labels(piece.tokens)))
 
 
 def before_emit(tokens: Sequence[Token]) -> Sequence[Token] | None:

@@ -14,6 +14,7 @@ from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
 from ksql_spark.grammar.cursor import MAX_DEPTH
 from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.labels import labels
 from ksql_spark.server.postgres.respelling import word, word_at
 
 #: types whose literals, DATE '…', are written as casts: sqlglot drops a part of an INTERVAL's text
@@ -31,7 +32,7 @@ class _Dialect(Postgres):  # type: ignore[misc]
 
 
 def tree_of(piece: StatementText, tokens: Sequence[Token]) -> exp.Expr | None:
-    """A query as PostgreSQL reads it; None if it cannot be read.
+    """A query as PostgreSQL reads it; None if it cannot be read. Its columns have the meta "label".
 
     Raises:
         Failure: it is nested too deeply.
@@ -48,7 +49,15 @@ def tree_of(piece: StatementText, tokens: Sequence[Token]) -> exp.Expr | None:
             continue
         except RecursionError:
             raise Failure("54001", "The statement is nested too deeply.") from None
-        return tree[0] if len(tree) == 1 else None
+        if len(tree) != 1:
+            return None
+        query: exp.Expr | None = tree[0]
+        if isinstance(query, exp.Query) and (select := query.find(exp.Select)) is not None:
+            names = labels(tokens)
+            if len(names) == len(select.expressions):
+                for expression, name in zip(select.expressions, names, strict=True):
+                    expression.meta["label"] = name
+        return query
     return None
 
 

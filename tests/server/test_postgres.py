@@ -862,6 +862,16 @@ def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
         ("CASE WHEN a THEN b END::int", "CASE WHEN a THEN b END::INT"),
         ("$1::int + n, ARRAY[$2::text]", ":p1::INT + n, ARRAY[:p2::VARCHAR]"),
         ("a::decimal(10, 2), b::varchar(3)", "a::DECIMAL(10, 2), b::VARCHAR"),
+        (
+            "a::numeric, b::numeric(5), c::pg_catalog.numeric(5,1)",
+            "a::DECIMAL(38, 18), b::DECIMAL(5, 0), c::DECIMAL(5,1)",
+        ),
+        ("$1::numeric, a::numeric[]", ":p1::DECIMAL(38, 18), a::ARRAY<DECIMAL(38, 18)>"),
+        (
+            "CAST(a AS numeric), CAST(f(b::int4) AS varchar(3))",
+            "CAST(a AS DECIMAL(38, 18)), CAST(f(b::INT) AS VARCHAR)",
+        ),
+        ("TRY_CAST(a AS timestamptz), (SELECT b AS int4)", "TRY_CAST(a AS TIMESTAMP), (SELECT b AS int4)"),
         ("a::double precision, b::int[]", "a::DOUBLE, b::ARRAY<INT>"),
         ("a::timestamp with time zone, 'x::y'", "a::TIMESTAMP, 'x::y'"),
         ("a::pg_catalog.int4, b::array<int>", "a::INT, b::array<int>"),

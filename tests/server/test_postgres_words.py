@@ -6,11 +6,15 @@ import datetime
 from typing import Any
 
 import pytest
+from fake_engine import FakeStream
 from postgres_port import Port
 
+from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import statement_of
+from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
 
@@ -83,3 +87,56 @@ def test_a_select_without_a_table_fails_aloud(catalog: Catalog, query: str, stat
 def test_what_tools_ask_without_a_table_has_a_row(catalog: Catalog) -> None:
     query = "SELECT pg_no_such(1), has_no_such('x'), concat('a', NULL, 1), greatest(1, 2), left('abc', 2)"
     assert ask(catalog, query).rows == ((None, None, "a1", 2, "ab"),)
+
+
+NAMES = {
+    "COUNT(*)": "count",
+    "sum(a) FILTER (WHERE b > 1)": "sum",
+    "MAX(a)::int": "max",
+    "date_trunc('hour', t)": "date_trunc",
+    "a + 1": "?column?",
+    "a + b::int": "?column?",
+    "1": "?column?",
+    "'x'::text": "text",
+    "1::int": "int4",
+    "CAST(a AS BIGINT)": "a",
+    "CAST(1 AS DOUBLE PRECISION)": "double",
+    "(a)": "a",
+    "((count(*)))": "count",
+    "CASE WHEN a THEN f(b, c) END": "case",
+    "a[1]": "a",
+    "f(a) + g(b)": "?column?",
+    '"Odd"(1)': "Odd",
+    "-1": "?column?",
+    "COUNT(*) AS ksql_col_0": "",
+}
+
+
+def test_names_of_expressions() -> None:
+    tokens = next(statements.split(f"SELECT {', '.join(NAMES)} FROM t")).tokens
+    expected = ["float8" if name == "double" else name for name in NAMES.values()]
+    assert labels.labels(tokens) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "columns", "names"),
+    [
+        ("SELECT zone, COUNT(*), SUM(n) + 1 FROM r", ["ZONE", "KSQL_COL_0", "KSQL_COL_1"],
+         ["zone", "count", "?column?"]),
+        ("WITH a AS (SELECT MAX(x) FROM r) SELECT *, COUNT(*) FROM a", ["X", "Y", "KSQL_COL_0"],
+         ["x", "y", "count"]),
+        ("SELECT KSQL_COL_0, MIN(x) AS m FROM r", ["KSQL_COL_0", "M"], ["ksql_col_0", "m"]),
+        ("SELECT DISTINCT UCASE(zone) FROM r EMIT CHANGES", ["KSQL_COL_0"], ["ucase"]),
+    ],
+)  # fmt: skip
+def test_columns_without_an_alias(port: Port, query: str, columns: list[str], names: list[str]) -> None:
+    made = [ResultColumn.of(name, STRING) for name in columns]
+    port.engine.stream = lambda: FakeStream("PULL", made, [Row(["x"] * len(made))])
+    with port.connect() as connection:
+        cursor = connection.execute(query)
+        assert [column.name for column in cursor.description or ()] == names
+
+
+def test_columns_of_a_select_without_a_table(catalog: Catalog) -> None:
+    answer = ask(catalog, "SELECT now(), date_part('hour', now()), 1, 1::int, ucase('a'), now() AS n")
+    assert answer.names == ("now", "date_part", "?column?", "int4", "ucase", "n")
