@@ -12,6 +12,8 @@ from ksql_spark.server.postgres.respelling import word, word_at
 
 #: of an expression that has no name
 UNNAMED = "?column?"
+#: parentheses and casts around a name in which it is looked for: each of them is read once more
+_LEVELS = 20
 _OPENS, _CLOSES = frozenset(("(", "[", "CASE")), frozenset((")", "]", "END"))
 #: words behind a call that belong to it, and may have parentheses
 _AFTER_CALL = frozenset(("FILTER", "OVER"))
@@ -23,8 +25,8 @@ _TYPES = {
 }  # fmt: skip
 
 
-def labels(tokens: Sequence[Token]) -> list[str]:
-    """The names of the items of the first SELECT.
+def labels(tokens: Sequence[Token], level: int = 0) -> list[str]:
+    """The names of the items of the first SELECT, which ``level`` parentheses are around.
 
     An item ``*`` has the name ``*``; one with an alias has none here.
     """
@@ -41,7 +43,7 @@ def labels(tokens: Sequence[Token]) -> list[str]:
         deadline.check()
         this = word_at(tokens, at)
         if at >= len(tokens) or (not depth and (this == "," or this in _END or this in _CLOSES)):
-            found.append(_label(tokens[first:at]))
+            found.append(_label(tokens[first:at], level))
             if this != ",":
                 break
             first = at + 1
@@ -50,15 +52,15 @@ def labels(tokens: Sequence[Token]) -> list[str]:
     return found
 
 
-def _label(item: Sequence[Token]) -> str:
+def _label(item: Sequence[Token], level: int) -> str:
     """The name of an expression; the innermost one that is not unnamed, as in PostgreSQL's FigureColname."""
-    if not item:
+    if not item or level > _LEVELS:
         return UNNAMED
     if word(item[-1]) == "*" and (len(item) == 1 or word(item[-2]) == "."):
         return "*"
     if len(item) > 2 and word(item[-2]) == "AS":
         return ""
-    name, end = _operand(item)
+    name, end = _operand(item, level)
     while end < len(item) and word(item[end]) in ("[", "::"):
         if word(item[end]) == "[":
             end = _closed(item, end) + 1
@@ -73,14 +75,14 @@ def _label(item: Sequence[Token]) -> str:
     return name if end >= len(item) else UNNAMED
 
 
-def _operand(item: Sequence[Token]) -> tuple[str, int]:
+def _operand(item: Sequence[Token], level: int) -> tuple[str, int]:
     """The name of the operand that an expression begins with, and the token behind it."""
     first = word(item[0])
     if first == "(":
         end = _closed(item, 0)
         inner = item[1:end]
         is_query = word_at(inner, 0) in ("SELECT", "WITH")
-        return (labels(inner)[0] if is_query else _label(inner)), end + 1
+        return (labels(inner, level + 1)[0] if is_query else _label(inner, level + 1)), end + 1
     if first == "CASE":
         return "case", _closed(item, 0) + 1
     if first == "ARRAY" and word_at(item, 1) == "[":
@@ -97,19 +99,19 @@ def _operand(item: Sequence[Token]) -> tuple[str, int]:
         return name, end
     closed = _closed(item, end)
     if word(item[end - 1]) in ("CAST", "TRY_CAST"):
-        name = _of_cast(item[end + 1 : closed])
+        name = _of_cast(item[end + 1 : closed], level)
     end = closed + 1
     while word_at(item, end) in _AFTER_CALL and word_at(item, end + 1) == "(":
         end = _closed(item, end + 1) + 1
     return name, end
 
 
-def _of_cast(inside: Sequence[Token]) -> str:
+def _of_cast(inside: Sequence[Token], level: int) -> str:
     """The name of ``CAST(inside)``: that of its operand, else of its type."""
     places = [at for at, token in enumerate(inside) if word(token) == "AS"]
     if not places:
         return UNNAMED
-    name = _label(inside[: places[-1]])
+    name = _label(inside[: places[-1]], level + 1)
     return _name_of_type(inside, places[-1] + 1) if name == UNNAMED else name
 
 
