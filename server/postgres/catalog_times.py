@@ -8,14 +8,15 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ksql_spark.server.postgres.failures import CatalogError
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-#: a quantity of an interval: hours:minutes[:seconds], or a number and its unit
-_QUANTITY = re.compile(r"([+-]?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?|([+-]?\d+(?:\.\d+)?)\s*([a-z]+)")
+#: a quantity of an interval: hours:minutes[:seconds], or a number and its unit; and the blanks after it
+_QUANTITY = re.compile(r"([+-]?)(\d+):(\d\d)(?::(\d\d(?:\.\d+)?))?\s*|([+-]?\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 _SECONDS = {
     "microsecond": 1e-6, "us": 1e-6, "millisecond": 0.001, "ms": 0.001, "second": 1, "sec": 1, "s": 1,
     "minute": 60, "min": 60, "m": 60, "hour": 3600, "hr": 3600, "h": 3600,
@@ -60,9 +61,9 @@ def shifted(value: Any, sign: int, by: Any) -> str | None:
     if isinstance(by, int) and is_date(value):
         shift_of = datetime.timedelta(days=sign * by)
         return _bounded(lambda: (_moment(value) + shift_of).date().isoformat())
-    months, days, seconds = _interval(by)
 
     def shift() -> str:
+        months, days, seconds = _interval(by)
         moment = _moment(value)
         year, month = divmod(moment.year * 12 + moment.month - 1 + sign * months, 12)
         last = calendar.monthrange(year, month + 1)[1]
@@ -157,7 +158,6 @@ def _interval(value: Any) -> tuple[int, float, float]:
         else:
             seconds += float(quantity[5]) * _SECONDS[unit]
         at = quantity.end()
-        at += len(text) - at - len(text[at:].lstrip())
     if not text or at < len(text):
         raise CatalogError(
             "22007", f"{str(value)[:50]!r} is no interval such as '1 hour' or '2 days 03:00:00'."
@@ -177,15 +177,14 @@ def _singular(unit: str) -> str:
     return "century" if name == "centuries" else name.removesuffix("s")
 
 
-def _bounded(compute: Any) -> str:
+def _bounded(compute: Callable[[], str]) -> str:
     try:
-        moved: str = compute()
+        return compute()
     except (OverflowError, ValueError):
         raise CatalogError("22008", "The time is outside the years 1 to 9999.") from None
-    return moved
 
 
-def _no_unit(unit: Any, known: Any) -> CatalogError:
+def _no_unit(unit: Any, known: Iterable[str]) -> CatalogError:
     return CatalogError(
         "22023", f"{str(unit)[:50]!r} is no unit of time here; these are: {', '.join(known)}."
     )

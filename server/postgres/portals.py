@@ -118,9 +118,8 @@ class Portal:
             if self.reading is None:
                 self.reading = asyncio.create_task(_next(self.batches))
             remaining_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-            await asyncio.wait(
-                (self.reading,), timeout=remaining_s
-            )  # not cancelled: that would end the query
+            # not cancelled: that would end the query
+            await asyncio.wait((self.reading,), timeout=remaining_s)
             if not self.reading.done():
                 return False
             reading, self.reading = self.reading, None

@@ -74,6 +74,7 @@ def test_arithmetic_of_times(catalog: Catalog, expression: str, value: Any) -> N
         ("SELECT interval '1 hour' * 3", "0A000", "An INTERVAL can only be added to a time"),
         ("SELECT now() - now()", "22007", "is no interval such as '1 hour'"),
         ("SELECT date_trunc('eon', now())", "22023", "no unit of time"),
+        (f"SELECT now() + interval '{'9' * 400} months'", "22008", "outside the years 1 to 9999"),
         ("SELECT 'soon'::timestamp", "22007", "'soon' is no timestamp"),
         ("SELECT now() AT TIME ZONE 'UTC'", "0A000", "cannot compute"),
     ],
