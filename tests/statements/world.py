@@ -293,6 +293,10 @@ class World:
         self.sent.append((topic, key, value))
         return 0, len(self.sent) - 1
 
+    def send_all(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]]) -> None:
+        """As RecordProducer.send_all: what INSERT VALUES writes."""
+        self.sent += [(topic, key, value) for key, value, _ in records]
+
     def writer(self, topic: str, on_delivered: Any) -> Any:
         """As RecordProducer.writer; nothing is written."""
         return None
