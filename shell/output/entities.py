@@ -172,7 +172,8 @@ def _row_explanation(entity: Entity) -> Iterator[Part]:
 
 
 def _rows_inserted(entity: Entity) -> Iterator[Part]:
-    yield table([column.get("name", "") for column in entity.get("columns") or []], entity.get("rows") or [])
+    if columns := [column.get("name", "") for column in entity.get("columns") or []]:
+        yield table(columns, entity.get("rows") or [])
 
 
 def _moment(time_ms: int | None) -> str:

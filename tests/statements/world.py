@@ -250,6 +250,8 @@ class World:
         self._folder = folder
         self._config = Config({"ksql.spark.data.dir": str(folder), **config})
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        #: as that of RecordProducer
+        self.written: dict[str, dict[int, int]] = {}
         self._start()
 
     def _start(self) -> None:

@@ -247,6 +247,8 @@ class _Run:
 def _times(statement: InsertValues) -> list[int | None]:
     """The ROWTIME of each row as a number; None if the statement gives none."""
     names = [str(column.this).upper() for column in statement.columns]
-    at = names.index(ROWTIME) if ROWTIME in names else len(names)
+    if ROWTIME not in names:
+        return [None] * len(statement.rows)
+    at = names.index(ROWTIME)
     texts = ["".join(map(grammar.render, row.expressions[at : at + 1])) for row in statement.rows]
     return [int(text) if text.isdigit() else None for text in texts]
