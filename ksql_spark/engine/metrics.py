@@ -91,7 +91,8 @@ WRITTEN_BYTES = Measure(
 LAG_SECONDS = Measure(
     "query_lag_seconds",
     "gauge",
-    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits.",
+    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits. "
+    "While a query finishes a batch, at least the time since it stopped reading.",
     QUERY,
 )
 LATENCY = Measure(
