@@ -306,7 +306,8 @@ class Catalog:
 
     def _fill_functions(self, functions: Iterable[FunctionDescriptionList]) -> None:
         self._db.execute("BEGIN")
-        signatures = ((function, one) for function in functions for one in function.functions)
+        signatures = [(function, one) for function in functions for one in function.functions]
+        shown: set[tuple[str, ...]] = set()
         for oid, (function, signature) in enumerate(signatures, _FIRST_FUNCTION):
             name, is_table = shown_name(function.name), function.type.upper() == "TABLE"
             arguments = [
@@ -314,6 +315,9 @@ class Catalog:
                 for one in signature.arguments
             ]
             result = f"{'SETOF ' if is_table else ''}{signature.return_type.lower()}"
+            if (name, *arguments) in shown:  # they differ in what a type name does not say
+                continue
+            shown.add((name, *arguments))
             self._signatures[oid] = ", ".join(arguments), result
             is_aggregate = function.type.upper() == "AGGREGATE"
             self._add(

@@ -414,16 +414,16 @@ class Connection:
         if portal.columns is None or portal.batches is None:
             self._channel.send(messages.CommandComplete(tag=portal.tag or statement.tag))
             return
-        copying = portal.copying
+        copying, head = portal.copying, b""
         if copying is not None:
             form = int(copying.is_binary)
             formats = [form] * len(portal.columns)
             self._channel.send(messages.CopyOutResponse(overall_format=form, col_formats=formats))
             if copying.is_binary:
-                self._channel.send(messages.CopyData(data=BINARY_HEAD))
+                head = BINARY_HEAD  # before the first row, in its message
             elif copying.has_header:
                 names = [column.name.encode() for column in portal.columns]
-                self._channel.write([copied(names, copying).to_wire()])
+                self._channel.send(messages.CopyData(data=copied(names, copying)))
         encoders = [
             column.type.binary if portal.format(at) or (copying and copying.is_binary) else column.type.text
             for at, column in enumerate(portal.columns)
@@ -436,7 +436,10 @@ class Connection:
                 None if value is None else encode(value) for value, encode in zip(row, encoders, strict=False)
             ]
             cells += [None] * (len(encoders) - len(cells))
-            wire = (copied(cells, copying) if copying else messages.DataRow(columns=cells)).to_wire()
+            if copying is None:
+                wire = messages.DataRow(columns=cells).to_wire()
+            else:
+                wire, head = messages.CopyData(data=head + copied(cells, copying)).to_wire(), b""
             pieces.append(wire)
             size += len(wire)
             sent += 1
@@ -453,7 +456,7 @@ class Connection:
             return
         if copying is not None:
             if copying.is_binary:
-                self._channel.send(messages.CopyData(data=BINARY_END))
+                self._channel.send(messages.CopyData(data=head + BINARY_END))
             self._channel.send(messages.CopyDone())
         tag = statement.tag if statement.tag in ("SHOW", "EXPLAIN") else f"SELECT {portal.count}"
         if statement.kind in (Kind.FETCH, Kind.COPY):

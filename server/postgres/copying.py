@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from pygwire import messages
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark.server.postgres.failures import Failure
@@ -90,14 +89,14 @@ def _refuse(message: str) -> NoReturn:
     raise Failure("42601", message)
 
 
-def copied(cells: Sequence[bytes | None], how: CopyOptions) -> messages.CopyData:
+def copied(cells: Sequence[bytes | None], how: CopyOptions) -> bytes:
     """A row of COPY: binary, CSV, or columns with backslashes for what is special."""
     if how.is_binary:
         sized = (_NULL if cell is None else struct.pack("!i", len(cell)) + cell for cell in cells)
-        return messages.CopyData(data=struct.pack("!h", len(cells)) + b"".join(sized))
+        return struct.pack("!h", len(cells)) + b"".join(sized)
     written = _csv if how.is_csv else _escaped
     line = how.delimiter.join(how.null if cell is None else written(cell, how) for cell in cells)
-    return messages.CopyData(data=line + b"\n")
+    return line + b"\n"
 
 
 def _csv(cell: bytes, how: CopyOptions) -> bytes:
