@@ -81,3 +81,7 @@ CREATE TABLE tt_residual AS SELECT d.id, seats FROM drivers d JOIN cars c ON d.i
 
 -- changes that leave out columns
 CREATE TABLE members_by_name WITH (KEY_FORMAT = 'JSON') AS SELECT name, COUNT(*) AS n FROM members GROUP BY name EMIT CHANGES;
+
+-- two streams without WITHIN
+CREATE STREAM ss_endless AS
+  SELECT r.id, amount FROM rides r JOIN payments p ON r.id = p.ride AND p.ROWTIME >= r.ROWTIME EMIT CHANGES;

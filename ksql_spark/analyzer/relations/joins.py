@@ -28,7 +28,7 @@ from ksql_spark.types import contains_variant
 class JoinRule:
     """The rule for one kind of join: the logical join's type or an error.
 
-    ``within``: it needs WITHIN. ``is_mirrored``: it is a LEFT join with its sides exchanged.
+    ``within``: it may have WITHIN. ``is_mirrored``: it is a LEFT join with its sides exchanged.
     """
 
     type: str | None
@@ -502,9 +502,12 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
                 within,
             )
         return None
+    if within is None and node.kind == "INNER":
+        return None  # all rows are kept (ADR 73)
     if within is None:
         raise invalid(
-            "Stream-Stream joins must have a WITHIN clause specified. None was provided.", node,
+            f"Stream-Stream joins must have a WITHIN clause specified. None was provided. Only INNER JOIN "
+            f"needs none: in a {node.kind} JOIN, no row would ever be known to have no partner.", node,
             hint="For instance: WITHIN 1 HOUR.",
         )  # fmt: skip
     grace = within.grace.milliseconds if within.grace is not None else None
