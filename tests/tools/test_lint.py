@@ -65,7 +65,8 @@ def test_rules_are_sorted() -> None:
             ["window-without-grace"],
         ),
         (
-            "CREATE STREAM s AS SELECT a.user_id, b.page FROM clicks a JOIN views b ON a.user_id = b.user_id;",
+            "CREATE STREAM s AS SELECT a.user_id, b.page FROM clicks a "
+            "JOIN clicks b ON a.user_id = b.user_id;",
             ["unbounded-state"],
         ),
     ],

@@ -434,10 +434,11 @@ def _table_join(
         )  # fmt: skip
     if isinstance(left_key, ColumnRef) and left_key.name in _primary_keys(left):
         return TABLE_TABLE
-    if isinstance(left, Joined):
+    if isinstance(left, Joined) and left.type != FOREIGN_KEY:
         raise failure(
             "JOIN_INVALID", node.on,
             reason=f"foreign-key table-table joins are not supported as part of n-way joins. Got {shown}.",
+            hint="Write them first, or put the joins before them into a sub-query in FROM.",
         )  # fmt: skip
     if kind not in FOREIGN_KEY_KINDS:
         raise invalid(
@@ -445,7 +446,7 @@ def _table_join(
             f"join. {got}",
             node,
         )
-    if left.window or right.window:
+    if relations_of(left)[0].window or right.window:
         raise invalid("Foreign-key table-table joins are not supported on windowed tables.", node)
     return FOREIGN_KEY
 
