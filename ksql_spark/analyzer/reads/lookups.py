@@ -167,8 +167,8 @@ def _with_equals(alternatives: list[_Alternative], equal: list[tuple[str, str]])
 def check_key_values(
     predicate: Expression, source: DataSource, node: exp.Expr, config: Mapping[str, Any]
 ) -> None:
-    """Refuse impossible keys: a text in an IN list for a number, NULL for a table's key (reference §2.5), unless
-    comparisons with it are NULL.
+    """Refuse impossible keys: a text in an IN list for a number, and, unless it makes a comparison NULL, NULL
+    for a table's key (reference §2.5).
 
     Raises:
         KsqlError: INVALID_STATEMENT.
