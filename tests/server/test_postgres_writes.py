@@ -248,3 +248,13 @@ def test_a_row_that_is_too_long(port: Port) -> None:
 def test_kinds_of_insert(text: str, kind: Kind, tag: str) -> None:
     statement = statement_of(text)
     assert (statement.kind, statement.tag) == (kind, tag)
+
+
+def test_copy_to_stdout_in_binary(port: Port) -> None:
+    columns = [ResultColumn.of("X", STRING), ResultColumn.of("Y", BIGINT)]
+    for rows in ([Row(["a", 1]), Row([None, 2])], []):
+        port.engine.stream = lambda rows=rows: FakeStream("PULL", columns, list(rows))
+        with port.connect() as connection, connection.cursor() as cursor:
+            with cursor.copy('COPY (SELECT x, y FROM s) TO STDOUT (FORMAT "binary")') as copy:
+                copy.set_types(["text", "int8"])
+                assert [list(row) for row in copy.rows()] == [row.values for row in rows]
