@@ -254,7 +254,10 @@ def test_copy_to_stdout_in_binary(port: Port) -> None:
     columns = [ResultColumn.of("X", STRING), ResultColumn.of("Y", BIGINT)]
     for rows in ([Row(["a", 1]), Row([None, 2])], []):
         port.engine.stream = lambda rows=rows: FakeStream("PULL", columns, list(rows))
-        with port.connect() as connection, connection.cursor() as cursor:
-            with cursor.copy('COPY (SELECT x, y FROM s) TO STDOUT (FORMAT "binary")') as copy:
-                copy.set_types(["text", "int8"])
-                assert [list(row) for row in copy.rows()] == [row.values for row in rows]
+        with (
+            port.connect() as connection,
+            connection.cursor() as cursor,
+            cursor.copy('COPY (SELECT x, y FROM s) TO STDOUT (FORMAT "binary")') as copy,
+        ):
+            copy.set_types(["text", "int8"])
+            assert [list(row) for row in copy.rows()] == [row.values for row in rows]
