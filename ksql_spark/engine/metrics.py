@@ -201,7 +201,7 @@ class Measures:
             ("lost", counts.lost),
         ):
             yield Figure(ERRORS, (query.id, kind), count)
-        sizes = [size for size in state_sizes(query) if size is not None]
+        sizes = [size for size in state_sizes(query, self._services.queries.figures) if size is not None]
         if sizes:
             yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
             yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))

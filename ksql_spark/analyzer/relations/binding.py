@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -142,7 +142,7 @@ def bind_from(from_item: nodes.Relation, context: Context) -> From:
     """Bind the relations of ``relation`` and the conditions of its joins.
 
     Raises:
-        KsqlError: an unknown source, a self-join, an invalid join.
+        KsqlError: an unknown source, an invalid join.
     """
     from_item, unnests = without_unnests(from_item)
     source = _bind_joins(from_item, context)
@@ -190,8 +190,6 @@ def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[
 def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
     is_join = isinstance(from_item, nodes.Join)
     relations = [bind_relation(r, context, is_join) for r in flat(from_item)]
-    if not context.rules.is_complete:
-        _check_self_joins(relations)
     check_aliases(relations)
     scope = Scope(
         tuple(relations),
@@ -332,25 +330,6 @@ def copy_hint(source: DataSource) -> str:
     """What to do where a query cannot read a stream or table twice."""
     copy = name_text(f"{source.name}_COPY")
     return f"Make a copy first: CREATE {source.kind} {copy} AS SELECT * FROM {name_text(source.name)}."
-
-
-def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
-    names: set[str] = set()
-    for relation in relations:
-        if relation.source is None:
-            continue
-        name = relation.source.name
-        if name in names:
-            if len(relations) == 2:
-                raise invalid(
-                    f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
-                    hint=copy_hint(relation.source),
-                )  # fmt: skip
-            raise invalid(
-                f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",
-                relation.place,
-            )
-        names.add(name)
 
 
 def _join_tree(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:
