@@ -289,6 +289,12 @@ class Catalog:
                 proname="array_recv" if type_.element else f"{type_.name}recv", prorettype=type_.oid,
                 proretset=0, proargtypes="",
             )  # fmt: skip
+        self._add(  # by which drivers know how long names may be
+            "pg_catalog.pg_type", oid=19, typname="name", typnamespace=_PG_CATALOG, typowner=_OWNER,
+            typlen=64, typbyval=0, typtype="b", typisdefined=1, typdelim=",", typcategory="S", typelem=0,
+            typrelid=0, typarray=0, typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
+            typispreferred=0, typinput="namein", typreceive=0,
+        )  # fmt: skip
         self._add(
             "pg_catalog.pg_database", oid=1, datname=DATABASE, datdba=_OWNER, encoding=6,
             datcollate="C.UTF-8", datctype="C.UTF-8", datistemplate=0, datallowconn=1, datconnlimit=-1,
