@@ -121,8 +121,8 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.select(exp.alias_(array.copy(), node.alias)).subquery(node.alias)
         case exp.Table(this=exp.Func()):
             # the elements of what is always NULL here, and no keywords
-            column = "word" if node.this.name.lower() == "pg_get_keywords" else node.alias or "unnest"
-            nothing = exp.alias_(exp.Null(), column)
+            named = "word" if node.this.name.lower() == "pg_get_keywords" else node.alias or "unnest"
+            nothing = exp.alias_(exp.Null(), named)
             return exp.select(nothing).where(exp.false()).subquery(node.alias or "unnest")
         case exp.ArrayAgg():
             if not isinstance(node.this, exp.Order):
