@@ -512,6 +512,7 @@ class Catalog:
             "_oid_of": oid_of,
             "_name_of": lambda oid: names.get(oid, oid),
             "_json": _json_array,
+            "_texts": lambda items: json.dumps(_items(items)),
             "_at": _element,
             "_any": lambda value, items: int(str(value) in str(items or "{}")[1:-1].split(",")),
             "regexp": _matches,

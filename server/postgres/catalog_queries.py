@@ -136,6 +136,12 @@ def _one(node: exp.Expr) -> exp.Expr:
             words = exp.Literal.string(json.dumps(sorted(KEYWORDS)))
             each = exp.Anonymous(this="JSON_EACH", expressions=[words])
             return exp.select("LOWER(value) AS word").from_(each).subquery(node.alias or "words")
+        case exp.Unnest(expressions=[array]):
+            each = exp.Anonymous(
+                this="JSON_EACH", expressions=[exp.Anonymous(this="_TEXTS", expressions=[array])]
+            )
+            name = node.alias or "unnest"
+            return exp.select(exp.alias_(exp.column("value"), name)).from_(each).subquery(name)
         case exp.Table(this=exp.Func()):
             # the elements of what is always NULL here
             nothing = exp.alias_(exp.Null(), node.alias or "unnest")

@@ -225,6 +225,10 @@ QUERIES: dict[str, tuple[str, list[Any]]] = {
         "SELECT quote_literal('it''s'::text), quote_nullable(NULL), quote_literal(NULL)",
         [("'it''s'", "NULL", None)],
     ),
+    "pgcli: search path": (
+        "SELECT * FROM unnest(current_schemas(true))",
+        [("pg_catalog",), ("public",)],
+    ),
     "pgcli: functions": (
         """SELECT p.proname func_name, COALESCE(proallargtypes::regtype[], proargtypes::regtype[])::text[],
              prorettype::regtype::text, d.deptype = 'e' is_extension
