@@ -124,7 +124,7 @@ class Graphs:
         query = seen.get(query_id.upper())
         if query is None:
             raise KsqlError("QUERY_UNKNOWN", id=query_id, hint=query_hint(query_id, seen))
-        return query_details(query, self._services.queries.figures.traffic().get(query.id))
+        return query_details(query, self._services.queries.figures)
 
     def _visible_queries(self, rights: Rights) -> list[ManagedQuery]:
         return [

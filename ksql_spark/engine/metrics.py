@@ -91,7 +91,8 @@ WRITTEN_BYTES = Measure(
 LAG_SECONDS = Measure(
     "query_lag_seconds",
     "gauge",
-    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits.",
+    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits. "
+    "While a query finishes a batch, at least the time since it stopped reading.",
     QUERY,
 )
 LATENCY = Measure(
@@ -200,7 +201,7 @@ class Measures:
             ("lost", counts.lost),
         ):
             yield Figure(ERRORS, (query.id, kind), count)
-        sizes = [size for size in state_sizes(query) if size is not None]
+        sizes = [size for size in state_sizes(query, self._services.queries.figures) if size is not None]
         if sizes:
             yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
             yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))

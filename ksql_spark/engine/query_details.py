@@ -20,15 +20,17 @@ from ksql_spark.entities.query_details import (
 )
 from ksql_spark.plan.explain import DrawnStep, drawn_logical, drawn_stage, execution
 from ksql_spark.plan.trees import unplanned
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 
 
-def query_details(query: ManagedQuery, traffic: Traffic | None) -> QueryDetails:
-    """Describe how ``query`` runs; ``traffic`` has its figures, if Spark has any."""
+def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
+    """Describe how ``query`` runs, with its figures, if Spark has any."""
+    traffic = figures.traffic().get(query.id)
     runner = query.runner
-    sizes, runs = state_sizes(runner), list(runner.spark)
+    sizes, runs = state_sizes(runner, figures), list(runner.spark)
     stages = []
     for number, stage in enumerate(query.plan.stages):
         size = sizes[number] if number < len(sizes) else None

@@ -486,9 +486,15 @@ def traffic_report(session: SparkSession, server: str) -> str:
     return str(_class(session, "org.ksqlspark.kafka.Traffic").report(server))
 
 
-def forget_traffic(session: SparkSession, server: str, query: str) -> None:
-    """Forget the figures of a query that has ended."""
-    _class(session, "org.ksqlspark.kafka.Traffic").forget(server, query)
+def state_entries(session: SparkSession, server: str, query: str, run: str) -> int:
+    """The number of entries in the state of a Spark query; ``run``: its id (StateEntries.java)."""
+    return int(_class(session, "org.ksqlspark.state.StateEntries").of(server, query, run))
+
+
+def forget_figures(session: SparkSession, server: str, query: str) -> None:
+    """Forget the traffic and the state's size of a query that has ended."""
+    for name in ("org.ksqlspark.kafka.Traffic", "org.ksqlspark.state.StateEntries"):
+        _class(session, name).forget(server, query)
 
 
 # -- Kafka, other servers and file systems -----------------------------------------------------------------

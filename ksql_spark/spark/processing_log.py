@@ -269,6 +269,13 @@ class ProcessingLog:
         except JVM_ERRORS:
             return {}
 
+    def state_entries(self, query: str, run: str) -> int:
+        """Return the number of entries in the state of a Spark query; 0 while the JVM restarts."""
+        try:
+            return jvm.state_entries(self._session, self._name, query, run)
+        except JVM_ERRORS:
+            return 0
+
     def jvm_figures(self) -> dict[str, float]:
         """Figures about the JVM; none while it is started again."""
         try:
@@ -279,7 +286,7 @@ class ProcessingLog:
     def forget(self, query: str) -> None:
         """A query is no more."""
         with contextlib.suppress(*JVM_ERRORS):
-            jvm.forget_traffic(self._session, self._name, query)
+            jvm.forget_figures(self._session, self._name, query)
 
     def close(self) -> None:
         """Write the entries that are still queued, then close the log."""

@@ -127,6 +127,11 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # to count the entries of a store, Spark looks up each key that it writes; StateEntries.java counts them
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    # a key is looked for in the newest entries first, which at RocksDB's default size, 64 MiB, do not fit the
+    # processor's cache; Kafka Streams uses 16 MiB, too
+    "spark.sql.streaming.stateStore.rocksdb.writeBufferSizeMB": "16",
     # checkpoints as plain files: the default runs readlink and chmod for each file
     "spark.hadoop.fs.file.impl": "org.ksqlspark.state.LocalFiles",
     # the driver looks up the files of archives, which are named one by one: tasks may lack S3's classes

@@ -22,6 +22,9 @@ from tests.waiting import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 
+#: a statement waits for Spark, even where that takes minutes to start
+PATIENCE = {"KSQL_KSQL_STATEMENT_TIMEOUT_MS": str(int(TIMEOUT_S * 1000))}
+
 
 class ServerProcess:
     """``python -m ksql_spark.server`` with a data folder, on a free port; a context that cleans up.
@@ -63,7 +66,7 @@ class ServerProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**inherited, **environment, name: value},
+            env={**inherited, **PATIENCE, **environment, name: value},
             start_new_session=True,
         )
         self.url = ""

@@ -42,6 +42,10 @@ class QueryFigures:
         """Records and bytes that queries have read and written, by id, since Spark's JVM started."""
         return self._log.traffic() if self._log is not None else {}
 
+    def state_entries(self, query_id: str, run_id: str) -> int:
+        """The number of entries in the state of a Spark query, ``run_id``, of a query."""
+        return self._log.state_entries(query_id, run_id) if self._log is not None else 0
+
     def jvm_figures(self) -> dict[str, float]:
         """Metrics of Spark's JVM, by their names in JvmFigures.java."""
         return self._log.jvm_figures() if self._log is not None else {}

@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any
 
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
 
 
@@ -14,7 +15,7 @@ class StateSize:
     """The state of one sub-topology after its latest batch.
 
     Args:
-        entries: number of rows in the state store, including bookkeeping such as lists of a window's keys.
+        entries: number of rows in the operator's states, including bookkeeping as lists of a window's keys.
         bytes: their size in files plus their size in memory.
         at: the batch's end, ISO 8601 in UTC.
     """
@@ -27,7 +28,7 @@ class StateSize:
         return f"{self.entries} entries, {self.bytes} bytes at {self.at}"
 
 
-def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
+def state_sizes(query: ManagedQuery, figures: QueryFigures) -> tuple[StateSize | None, ...]:
     """The state of each sub-topology, upstream first; None if it has none, or Spark has not reported any yet.
 
     In real time Spark reports at checkpoints (``ksql.checkpoint.interval.ms``).
@@ -37,15 +38,15 @@ def state_sizes(query: ManagedQuery) -> tuple[StateSize | None, ...]:
         progress: Any = None
         with contextlib.suppress(Exception):  # it may be ending
             progress = run.progress
-        sizes.append(_size(progress) if progress is not None else None)
+        sizes.append(None if progress is None else _size(query.id, progress, figures))
     return tuple(sizes)
 
 
-def _size(progress: Any) -> StateSize | None:
+def _size(query_id: str, progress: Any, figures: QueryFigures) -> StateSize | None:
     operators = progress["stateOperators"]
     if not operators:
         return None
-    entries = sum(int(operator["numRowsTotal"]) for operator in operators)
+    entries = figures.state_entries(query_id, str(progress["id"]))
     size_bytes = sum(
         int(operator["memoryUsedBytes"]) + int(operator["customMetrics"].get("rocksdbSstFileSize", 0))
         for operator in operators

@@ -219,7 +219,7 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     for query in writers:
         for name, text in _figures(query, services, traffic.get(query.id)):
             yield f"{name} of {query.id}: {text}"
-        sizes = [size for size in state_sizes(query) if size is not None]
+        sizes = [size for size in state_sizes(query, services.queries.figures) if size is not None]
         if sizes:
             entries, size_bytes = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
             has_state = True
@@ -350,7 +350,7 @@ def query_description(query: ManagedQuery, services: Services) -> QueryDescripti
         query_type="PUSH" if query.is_transient else "PERSISTENT",
         topology="\n".join(
             [
-                plan_text.explain_topology(query.plan, state_sizes(runner)),
+                plan_text.explain_topology(query.plan, state_sizes(runner, services.queries.figures)),
                 *(f"{name}: {text}" for name, text in figures),
             ]
         ),

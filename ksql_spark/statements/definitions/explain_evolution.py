@@ -208,7 +208,10 @@ def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:
 
 def _state(change: _Change, context: StatementContext) -> Iterator[str]:
     query = context.services.queries.find(change.query_id)
-    sizes = [size for size in (state_sizes(query.runner) if query is not None else ()) if size is not None]
+    if query is None:
+        return
+    figures = context.services.queries.figures
+    sizes = [size for size in state_sizes(query.runner, figures) if size is not None]
     if not any(size.entries for size in sizes):
         return
     rows, size_bytes = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)

@@ -11,6 +11,7 @@ from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
 from ksql_spark.engine.query_details import query_details
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark.query import REPORTS, Reports
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -25,14 +26,20 @@ def created(world: World, text: str) -> ManagedQuery:
     return query
 
 
-def traffic(**more: object) -> Traffic:
-    found = {"read": {}, "written": {}, "latencies": {}, "pauses": NO_TIMES, "waiting_ms": None}
-    return Traffic(**{**found, **more})  # type: ignore[arg-type]
+def figures(query: ManagedQuery, **more: object) -> QueryFigures:
+    nothing = {"read": {}, "written": {}, "latencies": {}, "pauses": NO_TIMES, "waiting_ms": None}
+    traffic = Traffic(**{**nothing, **more})  # type: ignore[arg-type]
+
+    class Figures(QueryFigures):
+        def traffic(self) -> dict[str, Traffic]:
+            return {query.id: traffic}
+
+    return Figures(None)
 
 
 def test_steps_and_what_flows_through_them(world: World) -> None:
     query = created(world, "CREATE STREAM c WITH (KAFKA_TOPIC = 'other') AS SELECT * FROM s WHERE v > 1;")
-    found = query_details(query, traffic(read={"s": Volume(7, 70)}, written={"other": Volume(3, 30)}))
+    found = query_details(query, figures(query, read={"s": Volume(7, 70)}, written={"other": Volume(3, 30)}))
     (stage,) = found.sub_topologies
     titles = [step.title for step in stage.steps]
     assert titles[0] == "Stream Source" and titles[-1] == "Sink" and "Stream Filter" in titles
@@ -42,12 +49,14 @@ def test_steps_and_what_flows_through_them(world: World) -> None:
     assert volumes == {"s": 7, "other": 3}
     assert [step.title for step in found.logical][-1] == "Project"
     assert found.pauses is None and stage.state is None and stage.checkpoints == ()
-    assert all(step.volume is None for step in query_details(query, None).sub_topologies[0].steps)
+    assert all(
+        step.volume is None for step in query_details(query, QueryFigures(None)).sub_topologies[0].steps
+    )
 
 
 def test_sub_topologies_meet_at_internal_topics(world: World) -> None:
     query = created(world, "CREATE TABLE c AS SELECT v, COUNT(*) AS n FROM s GROUP BY v;")
-    found = query_details(query, None)
+    found = query_details(query, QueryFigures(None))
     assert found.sub_topologies[-1].steps[-1].topic == "C"
     assert any(step.state == "the aggregates of each key" for step in found.sub_topologies[-1].steps)
     for before, after in zip(found.sub_topologies, found.sub_topologies[1:], strict=False):
@@ -57,7 +66,7 @@ def test_sub_topologies_meet_at_internal_topics(world: World) -> None:
 def test_latencies_and_pauses(world: World) -> None:
     query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
     times = Times((0.1, 1.0), (4, 2, 1), 3.5)
-    found = query_details(query, traffic(latencies={"C": times}, pauses=times))
+    found = query_details(query, figures(query, latencies={"C": times}, pauses=times))
     assert found.latencies["C"].counts == (4, 2, 1) and found.pauses is not None
     assert found.pauses.sum_seconds == 3.5
 
@@ -72,7 +81,7 @@ def report(batch: int, **parts: int) -> dict[str, Any]:
 def test_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
     monkeypatch.setattr(query.spark[0], "recent", [report(7, addBatch=30, commitOffsets=5)], False)
-    ((found,),) = (stage.checkpoints for stage in query_details(query, None).sub_topologies)
+    ((found,),) = (stage.checkpoints for stage in query_details(query, QueryFigures(None)).sub_topologies)
     assert (found.batch, found.time_ms % 1000, found.took_ms, found.records) == (7, 500, 40, 3)
     assert found.parts_ms == {"addBatch": 30, "commitOffsets": 5}
 
@@ -96,7 +105,7 @@ def test_what_happened_to_it(world: World) -> None:
     world.queries.resume(query.id)
     with query.control:
         world.queries.failed(query, KsqlError("SOURCE_TOPIC_DELETED", topic="s"))
-    events = [(it.event, it.state, it.reason) for it in query_details(query, None).transitions]
+    events = [(it.event, it.state, it.reason) for it in query_details(query, QueryFigures(None)).transitions]
     assert [event for event, _, _ in events] == ["start", "pause", "resume", "start", "fail"]
     assert events[-1][1] == "ERROR" and "s" in (events[-1][2] or "") and events[0][2] is None
 

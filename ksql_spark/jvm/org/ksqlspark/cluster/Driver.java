@@ -6,6 +6,7 @@ import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.ownership.Ownership;
 import org.ksqlspark.state.CacheBudget;
+import org.ksqlspark.state.StateEntries;
 
 /** The driver's side: takes executors' reports, and answers each. */
 final class Driver implements DriverPlugin {
@@ -14,6 +15,7 @@ final class Driver implements DriverPlugin {
         ExecutorReport report = (ExecutorReport) Message.read((byte[]) message);
         report.errors().forEach(ProcessingLog::count);
         Traffic.add(report.traffic());
+        StateEntries.add(report.entries());
         CacheBudget budget = CacheBudget.shared();
         budget.usedBy(report.executor(), report.cached(), System.currentTimeMillis());
         return Message.write(

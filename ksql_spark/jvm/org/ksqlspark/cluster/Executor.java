@@ -8,6 +8,7 @@ import org.ksqlspark.log.ErrorCounts;
 import org.ksqlspark.log.ProcessingLog;
 import org.ksqlspark.ownership.Ownership;
 import org.ksqlspark.state.CacheBudget;
+import org.ksqlspark.state.StateEntries;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -71,6 +72,7 @@ final class Executor implements ExecutorPlugin {
                             RemoteRuns.report(),
                             errors,
                             traffic,
+                            StateEntries.all(),
                             CacheBudget.shared().used());
             long asked = Ownership.now();
             byte[] answer = (byte[]) context.ask(Message.write(report));

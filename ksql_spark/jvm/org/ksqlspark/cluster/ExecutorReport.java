@@ -3,6 +3,7 @@ package org.ksqlspark.cluster;
 import org.ksqlspark.kafka.RunReport;
 import org.ksqlspark.kafka.Traffic;
 import org.ksqlspark.log.ErrorCounts;
+import org.ksqlspark.state.StateEntries;
 
 import java.io.Serializable;
 import java.util.Map;
@@ -14,6 +15,7 @@ import java.util.Map;
  * @param runs how its tasks read
  * @param errors by processing log and query: errors of single records since the report before
  * @param traffic by server and query: what its tasks have read and written since then
+ * @param entries how many entries its stores have
  * @param cached bytes in its caches of state
  */
 record ExecutorReport(
@@ -21,5 +23,6 @@ record ExecutorReport(
         RunReport runs,
         Map<String, Map<String, ErrorCounts>> errors,
         Map<String, Traffic.Figures> traffic,
+        Map<StateEntries.Query, Map<StateEntries.Store, StateEntries.Count>> entries,
         long cached)
         implements Serializable {}

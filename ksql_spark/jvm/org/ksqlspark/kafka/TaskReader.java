@@ -76,6 +76,12 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     /** When that was noted last, ms. */
     private long noted;
 
+    /**
+     * When the batch that runs read its last record, ms: what arrives later waits until the query
+     * is done with this one. NONE: it still reads.
+     */
+    private long ended = PartitionBuffer.NONE;
+
     private ConsumerRecord<byte[], byte[]> record;
     private InternalRow row;
 
@@ -201,6 +207,15 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
      * @return false at the deadline, at the end of a micro-batch, and while draining
      */
     public boolean advance(long deadline) {
+        boolean hasNext = advanceUntil(deadline);
+        if (!hasNext && ended == PartitionBuffer.NONE && (isBatch || run.isOver())) {
+            ended = System.currentTimeMillis();
+            noteWaiting();
+        }
+        return hasNext;
+    }
+
+    private boolean advanceUntil(long deadline) {
         while (true) {
             if (deadline != NO_DEADLINE && run.isOver()) {
                 return false;
@@ -328,7 +343,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
 
     private void noteWaiting() {
         if (traffic != null) {
-            long oldest = PartitionBuffer.NONE;
+            long oldest = ended;
             for (PartitionBuffer buffer : buffers) {
                 oldest = Math.min(oldest, buffer.recordTime());
             }
@@ -380,6 +395,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         row = null;
         TaskContext own = task;
         task = null;
+        ended = PartitionBuffer.NONE;
         if (consumers.haveFailed() || own != null && (own.isInterrupted() || own.isFailed())) {
             closeConsumers();
         } else {

@@ -48,8 +48,9 @@ public final class Traffic {
      * @param latencies by topic that is written, from a record's time to its acknowledgement: how
      *     many up to each bound, how many beyond, and the sum of the times in ms
      * @param pauses in the same form, from the end of a batch in real time until its readers go on
-     * @param waiting by task: the time of the oldest record that was fetched and waits, ms of the
-     *     epoch; {@link PartitionBuffer#NONE}: none waits
+     * @param waiting by task: the time of the oldest record that was fetched and waits, or when the
+     *     task stopped reading to finish a batch, ms of the epoch; {@link PartitionBuffer#NONE}:
+     *     none waits
      * @param oddTime the first event time of a result that is more than a year ahead, or before
      *     1980; null: there was none
      */

@@ -116,6 +116,14 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private transient ValueState<Long> clock;
 
+    /** Of the store, under {@link #STORE}: how many entries the operator's states have in it. */
+    private transient ValueState<Long> size;
+
+    /** The same, as of now; null: the state was not asked yet. */
+    private transient Long entries;
+
+    private transient StateEntries.Store store;
+
     /** Where each task's time was when another task's records followed. */
     private transient Map<Integer, Clock> clocks;
 
@@ -129,6 +137,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     private transient byte[] headers;
 
     private static final long NEVER = Long.MAX_VALUE;
+
+    /** In the place of a task's number, for what all tasks of a store share. */
+    private static final Integer STORE = -1;
 
     /** Times of a task, ms. */
     private static final class Clock {
@@ -316,6 +327,11 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         }
         isWrittenBeforeCommit = BeforeCommit.call(getHandle(), this::write);
         clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
+        size = getHandle().getValueState("size", Encoders.LONG(), TTLConfig.NONE());
+        if (context != null) {
+            String run = getHandle().getQueryInfo().getQueryId().toString();
+            store = new StateEntries.Store(run, context.partitionId());
+        }
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
         }
@@ -448,6 +464,27 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                         one.isAhead = false;
                     }
                 });
+        count();
+    }
+
+    /** Counts the entries in the state, which it says itself after a restart. */
+    private void count() {
+        long growth = cache.takeGrowth();
+        if (entries != null && growth == 0) {
+            return;
+        }
+        BeforeCommit.with(
+                STORE,
+                () -> {
+                    Long before = entries == null ? size.get() : entries;
+                    entries = (before == null ? 0 : before) + growth;
+                    if (growth != 0) {
+                        size.update(entries);
+                    }
+                });
+        if (!log.isEmpty() && store != null) {
+            StateEntries.set(new StateEntries.Query(log, query), store, entries);
+        }
     }
 
     private boolean isAhead() {

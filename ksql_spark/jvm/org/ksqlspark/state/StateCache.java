@@ -38,6 +38,9 @@ final class StateCache {
     /** How many entries are no longer here, or never were for want of room. */
     private long gone;
 
+    /** How many more entries the store has than when this was taken last. */
+    private long growth;
+
     private int states;
     private boolean isClosed;
 
@@ -89,8 +92,8 @@ final class StateCache {
         /** Null: there is none. */
         Object value;
 
-        /** The store has a value for the key, or may have one. */
-        boolean mayBeStored;
+        /** Whether the store has a value for the key; null: it was not asked yet. */
+        Boolean isStored;
 
         int size;
 
@@ -105,6 +108,14 @@ final class StateCache {
 
         boolean isChanged() {
             return next != null;
+        }
+
+        /** Whether the store has a value for the key, of the task at hand. */
+        boolean isStored() {
+            if (isStored == null) {
+                isStored = key.state.store.containsKey(key.bytes);
+            }
+            return isStored;
         }
 
         /** The bytes that the entry takes with its value of now. */
@@ -125,6 +136,15 @@ final class StateCache {
      */
     long gone() {
         return gone;
+    }
+
+    /**
+     * How many entries the store got since the last call, of all tasks; those it lost count less.
+     */
+    long takeGrowth() {
+        long taken = growth;
+        growth = 0;
+        return taken;
     }
 
     /** Whether there are changes that the store does not have. */
@@ -175,13 +195,17 @@ final class StateCache {
         }
     }
 
-    private static void put(Entry entry) {
+    private void put(Entry entry) {
         if (entry.value != null) {
+            if (!entry.isStored()) {
+                growth++;
+            }
             entry.key.state.put(entry.key.bytes, entry.value);
-        } else if (entry.mayBeStored) {
+        } else if (entry.isStored()) {
+            growth--;
             entry.key.state.store.removeKey(entry.key.bytes);
         }
-        entry.mayBeStored = entry.value != null;
+        entry.isStored = entry.value != null;
         settle(entry);
     }
 
@@ -304,7 +328,7 @@ final class StateCache {
             if (found == null) {
                 found = new Entry(key);
                 found.value = store.getValue(bytes);
-                found.mayBeStored = found.value != null;
+                found.isStored = found.value != null;
                 StateCache.this.insert(found);
             }
             return (V) found.value;
@@ -317,7 +341,7 @@ final class StateCache {
 
         @Override
         public void updateValue(byte[] bytes, V value) {
-            put(bytes, value, true);
+            put(bytes, value, null);
         }
 
         /** The same for a key that the store is known not to have, unless its entry is here. */
@@ -325,7 +349,7 @@ final class StateCache {
             put(bytes, value, false);
         }
 
-        private void put(byte[] bytes, V value, boolean mayBeStored) {
+        private void put(byte[] bytes, V value, Boolean isStored) {
             Key key = new Key(this, task, bytes);
             Entry found = entries.get(key);
             if (found != null) {
@@ -336,12 +360,12 @@ final class StateCache {
             }
             found = new Entry(key);
             found.value = value;
-            found.mayBeStored = mayBeStored;
+            found.isStored = isStored;
             if (StateCache.this.insert(found)) {
                 change(found);
             } else {
                 gone++;
-                store.updateValue(bytes, value);
+                StateCache.this.put(found);
             }
         }
 
@@ -350,8 +374,8 @@ final class StateCache {
             Key key = new Key(this, task, bytes);
             Entry found = entries.get(key);
             if (found == null) {
-                store.removeKey(bytes);
-            } else if (found.mayBeStored) {
+                StateCache.this.put(new Entry(key));
+            } else if (found.isStored == null || found.isStored) {
                 found.value = null;
                 change(found);
                 resize(found);
@@ -387,9 +411,7 @@ final class StateCache {
 
         @Override
         public void clear() {
-            write();
-            StateCache.this.clear();
-            store.clear();
+            throw new UnsupportedOperationException("entries are removed by their keys");
         }
     }
 }

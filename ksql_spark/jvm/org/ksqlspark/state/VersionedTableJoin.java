@@ -94,7 +94,7 @@ final class VersionedTableJoin extends KeyedOperator {
         }
         if (ts > streamTime - grace) {
             int number = index.waiting.merge(ts, 1, Integer::sum) - 1;
-            waiting.updateValue(place(ts, number), packed(key, value, headers()));
+            waiting.insert(place(ts, number), packed(key, value, headers()));
             return;
         }
         byte[] row = partner(key, ts, value);

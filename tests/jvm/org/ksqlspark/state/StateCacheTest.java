@@ -113,6 +113,24 @@ class StateCacheTest {
     }
 
     @Test
+    void itCountsWhatTheStoreGains() {
+        store.values.put(ByteBuffer.wrap(bytes(1)), bytes(7));
+        StateCache.Cached<byte[]> known = cache.over(store);
+        known.updateValue(bytes(1), bytes(8)); // it was there, which nobody has looked up
+        known.insert(bytes(2), bytes(8));
+        known.updateValue(bytes(3), bytes(8));
+        known.removeKey(bytes(4));
+        assertEquals(0, cache.takeGrowth(), "nothing was written yet");
+        cache.write();
+        assertEquals(2, cache.takeGrowth());
+        assertEquals(0, cache.takeGrowth());
+        known.removeKey(bytes(1));
+        known.removeKey(bytes(2));
+        cache.write();
+        assertEquals(-2, cache.takeGrowth());
+    }
+
+    @Test
     void tasksDoNotShareKeysAndEachIsWrittenAsItself() {
         List<Object> written = new ArrayList<>();
         StateCache two =
@@ -157,10 +175,7 @@ class StateCacheTest {
         assertEquals(2, state.keys().size());
         state.removeKey(bytes(1));
         assertArrayEquals(bytes(8), state.values().next());
-        state.updateValue(bytes(3), bytes(9));
-        state.clear();
-        assertFalse(state.exists());
-        assertNull(state.getValue(bytes(3)));
+        assertEquals(1, cache.takeGrowth());
     }
 
     @Test
@@ -175,7 +190,7 @@ class StateCacheTest {
         assertArrayEquals(bytes(2), store.values.get(ByteBuffer.wrap(bytes(2))));
         assertEquals(2L * size, budget.used());
         assertArrayEquals(bytes(1), state.getValue(bytes(1)));
-        assertEquals(0, store.reads);
+        assertEquals(1, store.reads, "of the key that was written, to count it");
     }
 
     @Test
@@ -242,6 +257,7 @@ class StateCacheTest {
             CacheBudget bound = new CacheBudget(random.nextInt(12) * 170L);
             Store<byte[]> kept = new Store<>();
             Map<ByteBuffer, byte[]> expected = new HashMap<>();
+            long size = 0;
             for (int batch = 0; batch < 3; batch++) {
                 StateCache tried = cache(bound);
                 MapState<byte[], byte[]> seen = tried.over(kept);
@@ -269,6 +285,8 @@ class StateCacheTest {
                 tried.close();
                 assertEquals(0, bound.used());
                 assertEquals(expected.keySet(), kept.values.keySet());
+                size += tried.takeGrowth();
+                assertEquals(expected.size(), size);
                 expected.forEach((key, value) -> assertArrayEquals(value, kept.values.get(key)));
             }
         }
