@@ -114,7 +114,7 @@ class Aggregates:
         if node.within_group and node.name in _OF_ORDER:
             arguments.insert(0, self._ordered(node, inside))
         elif node.order_by:
-            order = self._order(node, inside)
+            order = self._order(node, replace(inside, sub_query=None))
         function = registry.require(node.name).name
         is_one = len(arguments) > 0 and all(isinstance(a, Literal) for a in arguments[1:])
         if node.distinct and (function not in _with_distinct() or not is_one):

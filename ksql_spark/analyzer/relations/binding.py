@@ -41,6 +41,8 @@ from ksql_spark.types import SqlType
 
 #: what a FROM clause joins
 Tree: TypeAlias = Joined | CompleteJoin | BoundRelation
+#: (alias, name) of pseudo columns, as of Scope
+Named: TypeAlias = set[tuple[str, str]]
 #: binds the joins of FROM, given the relations by the ids of their nodes, and the names of all of them
 BindJoins: TypeAlias = Callable[
     [nodes.Join, Mapping[int, BoundRelation], Scope], tuple[Joined | CompleteJoin, Scope]
@@ -153,9 +155,9 @@ def bind_from(from_item: nodes.Relation | None, context: Context) -> From:
         KsqlError: an unknown source, a self-join, an invalid join.
     """
     if from_item is None:
-        return _bind_joins([BoundRelation("", Schema(()), TABLE, node=Values())], None, context)
+        return _bind_joins(None, context)
     from_item, unnests = without_unnests(from_item)
-    source = _bind_joins(_bind_relations(from_item, context), from_item, context)
+    source = _bind_joins(from_item, context)
     for unnest in unnests:
         if source.tree.kind == TABLE and not context.rules.is_complete:
             raise invalid("Table source is not supported with table functions: UNNEST.", unnest)
@@ -197,18 +199,16 @@ def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[
     return relation, tuple(NamedExpression(c.name, e) for c, e in zip(columns, calls, strict=True))
 
 
-def _bind_relations(from_item: nodes.Relation, context: Context) -> list[BoundRelation]:
-    """The relations of FROM; one that is LATERAL reads those before it."""
+def _bind_relations(from_item: nodes.Relation, context: Context, named: Named) -> list[BoundRelation]:
+    """The relations of FROM; one that is LATERAL reads those before it, and adds to ``named``."""
     is_join = isinstance(from_item, nodes.Join)
     relations: list[BoundRelation] = []
-    named: set[tuple[str, str]] = set()
     for item in flat(from_item):
         inner, correlation = context, None
         if isinstance(item, nodes.SubQuery) and item.lateral:
             if not context.rules.is_complete:
                 raise invalid("LATERAL is for pull queries.", item, hint="Join its source instead.")
-            scope = replace(_scope(relations, context), named=named)
-            correlation = Correlation(scope, context.numbers)
+            correlation = Correlation(_scope(relations, context, named), context.numbers)
             inner = replace(context, outer=correlation)
         relation = bind_relation(item, inner, is_join)
         if correlation is not None:
@@ -217,7 +217,7 @@ def _bind_relations(from_item: nodes.Relation, context: Context) -> list[BoundRe
     return relations
 
 
-def _scope(relations: Sequence[BoundRelation], context: Context) -> Scope:
+def _scope(relations: Sequence[BoundRelation], context: Context, named: Named) -> Scope:
     """The names of FROM."""
     bind = context.rules.bind_sub_query
     return Scope(
@@ -225,17 +225,23 @@ def _scope(relations: Sequence[BoundRelation], context: Context) -> Scope:
         types=context.metastore.types(),
         ansi=is_ansi(context.config),
         forbidden=context.rules.forbidden,
+        named=named,
         sub_query=None if bind is None else lambda node, scope: bind(node, scope, context),
         outer=context.outer,
         is_complete=context.rules.is_complete,
     )
 
 
-def _bind_joins(relations: list[BoundRelation], from_item: nodes.Relation | None, context: Context) -> From:
+def _bind_joins(from_item: nodes.Relation | None, context: Context) -> From:
+    named: Named = set()
+    if from_item is None:
+        relations = [BoundRelation("", Schema(()), TABLE, node=Values())]
+    else:
+        relations = _bind_relations(from_item, context, named)
     if not context.rules.is_complete:
         _check_self_joins(relations)
     check_aliases(relations)
-    scope = _scope(relations, context)
+    scope = _scope(relations, context, named)
     if not isinstance(from_item, nodes.Join):
         return From(relations[0], scope, is_complete=context.rules.is_complete)
     _check_internal_names(relations)

@@ -477,7 +477,7 @@ SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts c WHERE c.n > s.id) OR nam
                 Source PAIRS
 
 SELECT (SELECT name, n FROM counts) FROM s;
-    INVALID_STATEMENT: A sub-query of a value has one column; this one has 2.
+    INVALID_STATEMENT: A sub-query that is a value has one column; this one has 2.
     line 1:9
       SELECT (SELECT name, n FROM counts) FROM s
               ^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -640,7 +640,7 @@ SELECT SUM(id ORDER BY id) FROM s;
                              ^^
 
 SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY id DESC) FROM s;
-    INVALID_STATEMENT: PERCENTILE_DISC takes its values in ascending order. The fraction p from above is 1 - p from below.
+    INVALID_STATEMENT: PERCENTILE_DISC takes its values in ascending order.
     line 1:52
       SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY id DESC) FROM s
                                                          ^^^^^^^
