@@ -125,6 +125,7 @@ CONDITIONS: dict[str, Condition] = {
         "with ksql.logging.processing.topic.auto.create=true and "
         "ksql.logging.processing.stream.auto.create=true.",
     ),
+    "EVOLUTION_UNFINISHED": Condition(40901, "{reason}"),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
     "FORBIDDEN": Condition(40300, "{what} needs the role {least}, and yours is {role}."),
     "FORMAT_SCHEMA": Condition(

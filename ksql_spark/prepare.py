@@ -6,6 +6,7 @@ loaded for them. ``make setup`` calls it.
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 import time
@@ -42,6 +43,8 @@ POLL_S = 0.1
 
 def main() -> int:
     """Write the archive unless it exists; returns the exit code."""
+    # what its engine warns of, such as a query that is stopped early, means nothing to users
+    logging.getLogger("ksql_spark").setLevel(logging.ERROR)
     try:
         with tempfile.TemporaryDirectory(prefix="ksql-spark-prepare-", ignore_cleanup_errors=True) as folder:
             record(Path(folder), lambda text: print(text, flush=True))

@@ -28,6 +28,8 @@ TICK_S = 0.1
 FIRST_ROWS_S = 0.25
 #: push queries that end sooner get no live view
 LIVE_AFTER_S = 0.3
+#: the error of a statement about a new version that is not ready yet, how long it is sent again, how often
+UNFINISHED, READY_S, LOOK_S = 40901, 600.0, 0.5
 #: statements that take longer say so
 SLOW_S = 1.0
 _PLAIN_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -219,8 +221,7 @@ class Session:
         """Run ``text`` as one /ksql request and print the answer. Raises ClientError."""
         self._ready()
         began = time.monotonic()
-        with self.console.busy():
-            answer = self.client.run(text, self.settings)
+        answer = self._answer(text)
         self.last_took_s = time.monotonic() - began
         for entity in answer:
             # the server repeats warnings about properties with each request; show each once
@@ -237,6 +238,25 @@ class Session:
                 self.console.note(note)
         if self.console.timing and self.last_took_s >= SLOW_S and self.console.form.is_for_people:
             self.console.note(f"({duration(self.last_took_s)})")
+
+    def _answer(self, text: str) -> list[dict[str, Any]]:
+        """The answer to a request, which is sent again while a new version is not ready for it."""
+        deadline = time.monotonic() + READY_S
+        while True:
+            try:
+                with self.console.busy():
+                    return self.client.run(text, self.settings)
+            except ServerError as error:
+                if error.code != UNFINISHED or time.monotonic() > deadline:
+                    raise
+                reason = error.message.splitlines()[0]
+            until = time.monotonic() + LOOK_S
+            try:
+                while time.monotonic() < until:  # Ctrl-C ends the wait, and the statement has done nothing
+                    self.console.status(f"waiting: {reason}")
+                    time.sleep(TICK_S)
+            finally:
+                self.console.clear_status()
 
     def _add_rates(self, answer: Sequence[dict[str, Any]]) -> None:
         """Add the graph with the rates to EXPLAIN of a running query, for people."""

@@ -28,12 +28,14 @@ from ksql_spark.client.asynchronous import connect_async as open_async
 from ksql_spark.client.connection import Connection
 from ksql_spark.client.connection import connect as open_connection
 from ksql_spark.client.embedded import DEFAULT_URL, Lease
-from ksql_spark.client.errors import InterfaceError, OperationalError, UnreachableError
+from ksql_spark.client.errors import Error, InterfaceError, OperationalError, UnreachableError
 from ksql_spark.client.protocol import Columns, Parameters
 
 F = TypeVar("F", bound=Callable[..., Any])
 Report = Callable[[str], None]
 
+#: how many rows a prompt shows of a result, and how long it waits for them, seconds
+SHOWN_ROWS, SHOWN_S = 20, 60.0
 #: text, quoted names and comments, which say nothing about a query's kind
 _QUOTED = re.compile(r"'(?:[^']|'')*'|`[^`]*`|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -155,13 +157,24 @@ class Result:
             cursor.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.text.strip()}>"
+        """A table of the first rows, for a prompt; a push query, which may never have any, is only named."""
+        named = f"<{type(self).__name__} of {self.text.strip()}>"
+        if _has_changes(self.text) and self._is_query:
+            return named
+        try:
+            with self._opened(SHOWN_S) as opened:
+                return tables.text(opened.columns, islice(opened, SHOWN_ROWS + 1), SHOWN_ROWS)
+        except Error as error:
+            return f"{named}: {error}"
+
+
+def _has_changes(text: str) -> bool:
+    return re.search(r"\bEMIT\s+(CHANGES|FINAL)\b", _QUOTED.sub(" ", text).upper()) is not None
 
 
 def _check_ends(text: str, limit: int | None, timeout: float | None) -> None:
     """Raises InterfaceError if the rows of a push query would be awaited for ever."""
-    bare = _QUOTED.sub(" ", text).upper()
-    is_push = re.search(r"\bEMIT\s+(CHANGES|FINAL)\b", bare) and not re.search(r"\bLIMIT\s+\d", bare)
+    is_push = _has_changes(text) and not re.search(r"\bLIMIT\s+\d", _QUOTED.sub(" ", text).upper())
     if is_push and limit is None and timeout is None and protocol.is_query(text):
         raise InterfaceError(
             "The rows of this query never end: iterate over them, add LIMIT n, or give a limit or a timeout."

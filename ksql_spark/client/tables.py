@@ -39,6 +39,28 @@ def polars(columns: Columns, rows: Rows) -> Any:
     return needed("polars").from_arrow(arrow(columns, rows))
 
 
+def text(columns: Columns, rows: Iterable[tuple[Any, ...]], most: int) -> str:
+    """The first ``most`` rows as text, below the names of their columns.
+
+    >>> print(text(Columns("", ("ITEM", "N"), ("STRING", "BIGINT")), [("tea", 2), ("coffee", 1)], 1))
+    ITEM | N
+    -----+--
+    tea  | 2
+    … more rows
+    """
+    cells = [["NULL" if value is None else str(value) for value in row] for row in rows]
+    shown = [list(columns.names), *cells[:most]]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(columns.names))]
+    numbers = [kind.startswith(("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")) for kind in columns.types]
+
+    def line(row: Sequence[str]) -> str:
+        parts = zip(row, widths, numbers, strict=True)
+        return " | ".join(one.rjust(w) if right else one.ljust(w) for one, w, right in parts).rstrip()
+
+    lines = [line(shown[0]), "-+-".join("-" * width for width in widths), *map(line, shown[1:])]
+    return "\n".join([*lines, *(["… more rows"] if len(cells) > most else [])])
+
+
 def needed(name: str) -> Any:
     """A package of the extra ``frames``. Raises InterfaceError if it is not installed."""
     try:

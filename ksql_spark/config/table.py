@@ -134,6 +134,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.logging.processing.stream.name", "string", "KSQL_PROCESSING_LOG", "The name of that stream."),
     # ---- feature gates
     Property("ksql.insert.into.values.enabled", "boolean", True, "Whether INSERT INTO ... VALUES is allowed."),
+    Property("ksql.insert.into.query.results.enabled", "boolean", False, "Whether INSERT INTO ... VALUES may write a row to a table that a query maintains, as in ksqlDB. The query does not know of the row, and may overwrite it."),
     Property("ksql.create.or.replace.enabled", "boolean", True, "Whether CREATE OR REPLACE is allowed."),
     Property("ksql.lambdas.enabled", "boolean", True, "Whether lambda functions are allowed."),
     _server("ksql.headers.columns.enabled", "boolean", True, "Whether header columns are allowed."),

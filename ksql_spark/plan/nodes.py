@@ -267,7 +267,7 @@ class Join:
         left_key, right_key: the two operands of ON, over the left and the right relation.
         key_name: the result's key column: the name of a column that carries the join value, or ROWKEY
             (ROWKEY_1 …) where neither side's column always does. FOREIGN_KEY, REPLICATED: left keys stay, "".
-        within: STREAM_STREAM only.
+        within: STREAM_STREAM only; None: rows of any times are pairs, for INNER only.
         grace_ms: FOR SYSTEM_TIME AS OF: how long a row of a stream waits for the table's row of its time;
             None: it meets the row that the table has when it comes. STREAM_TABLE and REPLICATED only.
         residual: what two rows must satisfy besides the equality of their keys, over the columns of both;
@@ -308,6 +308,11 @@ class Join:
     def window(self) -> Windowing | None:
         """The left side's."""
         return self.left.window
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether rows of two streams join whatever their times, so that all are kept."""
+        return self.type == STREAM_STREAM and self.within is None
 
 
 @dataclass(frozen=True)

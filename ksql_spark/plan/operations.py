@@ -251,6 +251,8 @@ def _join_state(node: Join) -> str:
                 f"for {span} and the grace period"
             )
         return f"the rows of both sides, for {span} and the grace period"
+    if node.is_endless:
+        return "all rows of both sides"
     where = ", in every task" if node.type == REPLICATED else ""
     if node.grace_ms is None:
         return f"the table's latest row of each key{where}"
@@ -260,12 +262,18 @@ def _join_state(node: Join) -> str:
 
 def unbounded_state(node: Node) -> str | None:
     """A warning about state that a clause could bound; None if there is no such clause, or it is set."""
-    if not isinstance(node, Deduplicate) or node.within_ms is not None:
-        return None
-    return (
-        f"The state grows with each new value of {', '.join(map(str, node.keys))}: the query keeps the value "
-        "and 8 bytes forever. WITHIN after FROM bounds it, as in FROM s WITHIN 1 HOUR."
-    )
+    match node:
+        case Deduplicate(within_ms=None):
+            return (
+                f"The state grows with each new value of {', '.join(map(str, node.keys))}: the query keeps "
+                "the value and 8 bytes forever. WITHIN after FROM bounds it, as in FROM s WITHIN 1 HOUR."
+            )
+        case Join(is_endless=True):
+            return (
+                "The state grows with each row: the join keeps all rows of both streams forever. WITHIN "
+                "bounds it, as in a JOIN b WITHIN 30 DAYS ON …: rows further apart in time are no pair."
+            )
+    return None
 
 
 def waits(node: Node) -> bool:

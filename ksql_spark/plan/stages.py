@@ -9,7 +9,7 @@ from functools import cached_property
 from ksql_spark.formats.spec import RecordSpec
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.plan import operations, trees
-from ksql_spark.plan.nodes import MESSAGE, Exchange, Node, Source
+from ksql_spark.plan.nodes import MESSAGE, Exchange, Node, Source, UnionAll
 from ksql_spark.plan.queries import PersistentQuery, Start
 from ksql_spark.schema import Column, Schema
 
@@ -179,6 +179,9 @@ class Stage:
 
     @cached_property
     def _twice(self) -> list[str]:
+        """The topics that several branches of a UNION ALL read; joins merge their inputs in one reader."""
+        if not any(isinstance(node, UnionAll) for node in self.operations):
+            return []
         return sorted({topic for topic in self.topics if self.topics.count(topic) > 1})
 
     @property

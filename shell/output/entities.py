@@ -111,7 +111,7 @@ def _evolution(entity: Entity) -> Iterator[Part]:
     if entity.get("rows"):
         yield label("Rows", "{:,} before, {:,} in the new version".format(*entity["rows"]))
     for name, count in (entity.get("columnsChanged") or {}).items():
-        yield label(f"  {name}", f"differs for {count:,} keys")
+        yield label(f"  {name}", f"differs for {count:,} key{'' if count == 1 else 's'}")
     samples = entity.get("samples") or []
     if samples:
         shown = [[json.dumps(s[part]) if s[part] else "-" for part in ("key", "old", "new")] for s in samples]

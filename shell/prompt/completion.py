@@ -115,7 +115,9 @@ def complete(
     for name, kind in _offers(before, word, dict(_aliases(query)), metadata, commands):
         if word.upper() != name.upper() and name.upper().startswith(word.upper()):
             meta = _meta(name, kind, metadata)
-            by_name.setdefault(name, Candidate(_in_case(name, word, kind), len(word), kind, meta))
+            by_name.setdefault(
+                name, Candidate(_in_case(name, word or statement, kind), len(word), kind, meta)
+            )
     ranked: list[Candidate] = []
     for _, of_a_kind in groupby(by_name.values(), lambda candidate: candidate.kind):
         ranked += sorted(of_a_kind, key=lambda candidate: -used.get(candidate.text.upper().strip("`'("), 0))
@@ -516,7 +518,8 @@ def _connector(name: str) -> str:
 
 
 def _in_case(name: str, typed: str, kind: str) -> str:
-    """``name``; keywords and functions in the case of what was typed."""
-    if kind in ("keyword", "function", "type") and typed and typed.islower():
-        return name.lower()
-    return name
+    """``name`` in the case of what was typed, where its case means nothing; a quoted name keeps its own."""
+    has_no_case = kind in ("keyword", "function", "type") or (
+        kind in ("column", "source", "field", "join") and "`" not in name and name == name.upper()
+    )
+    return name.lower() if has_no_case and typed.islower() else name

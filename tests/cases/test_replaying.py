@@ -56,7 +56,14 @@ def test_replayed(statements: list[str]) -> None:
         pytest.param([JOIN, AT_2, AT_1], id="a join of rows in another order"),
         pytest.param([COUNT, "TERMINATE ALL;"], id="it ended before"),
         pytest.param([COUNT, "DROP TABLE c;"], id="it is gone"),
-        pytest.param([COUNT, "INSERT INTO c (v, n) VALUES (1, 1);"], id="not all is the query's"),
+        pytest.param(
+            [
+                COUNT,
+                "SET 'ksql.insert.into.query.results.enabled' = 'true';",
+                "INSERT INTO c (v, n) VALUES (1, 1);",
+            ],
+            id="not all is the query's",
+        ),
         pytest.param([COUNT, "SET 'ksql.execution.mode' = 'microbatch';"], id="with other properties"),
         pytest.param(["SET 'auto.offset.reset' = 'latest';", COUNT], id="not from the beginning"),
         pytest.param(["CREATE STREAM n AS SELECT k, UNIX_TIMESTAMP() AS at FROM s;"], id="the clock"),

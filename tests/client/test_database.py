@@ -16,6 +16,7 @@ import ksql_spark
 from ksql_spark.client import embedded, functions, tables
 from ksql_spark.client.database import Database
 from ksql_spark.client.errors import InterfaceError, ProgrammingError, UnreachableError
+from ksql_spark.client.protocol import Columns
 
 FAKE_SERVER = Path(__file__).parents[1] / "server" / "fake_server.py"
 
@@ -48,6 +49,20 @@ def test_rows_have_names(url: str) -> None:
         result = db.sql("SELECT id FROM items;")
         assert sorted(result.fetchall()) == sorted(result) == [(1,), (2,), (3,)]
         assert db.sql("SELECT id FROM items WHERE id = 9;").fetchone() is None
+
+
+def test_a_prompt_shows_rows(url: str) -> None:
+    with filled(url) as db:
+        assert repr(db.sql("SELECT id, v FROM items WHERE id = 2;")) == "ID | V\n---+---\n 2 | v2"
+        pushed = "SELECT id FROM items EMIT CHANGES;"
+        assert repr(db.sql(pushed)) == f"<Result of {pushed}>"
+        assert "cannot be resolved" in repr(db.sql("SELECT nothing FROM items;"))
+
+
+def test_a_prompt_shows_the_first_rows_only() -> None:
+    columns = Columns("", ("ITEM", "N"), ("STRING", "BIGINT"))
+    shown = tables.text(columns, [("tea", 12), (None, 1), ("coffee", 3)], 2)
+    assert shown.splitlines() == ["ITEM |  N", "-----+---", "tea  | 12", "NULL |  1", "… more rows"]
 
 
 def test_frames(url: str) -> None:

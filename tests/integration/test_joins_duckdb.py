@@ -1,4 +1,5 @@
-"""Semi joins, joins by versions and joins with more conditions give what DuckDB gives, for generated inputs.
+"""Semi joins, joins of a source with itself, by versions, without WITHIN and with more conditions give what
+DuckDB gives, for generated inputs.
 
 The inputs are in one set of topics, told apart by their number, which is part of each key. They have NULLs in
 every place, and tables with deletions. What was written first is last in the order of times in a table whose
@@ -96,6 +97,19 @@ QUERIES = {
         " ON l.k = r.k AND l.v <> r.v",
         "SELECT l.n, r.n FROM l FULL JOIN r ON l.k = r.k AND r.ts BETWEEN l.ts - 10 AND l.ts + 30"
         " AND l.v <> r.v",
+    ),
+    "endless": (
+        "SELECT l.x AS x, l.n AS n, r.n AS m FROM l{x} l JOIN r{x} r ON l.x = r.k AND l.v <> r.v",
+        "SELECT l.n, r.n FROM l JOIN r ON l.x = r.k AND l.v <> r.v",
+    ),
+    "of_itself": (
+        "SELECT a.k AS k, a.n AS n, b.n AS m FROM l{x} a JOIN l{x} b ON a.k = b.x AND b.ROWTIME >= a.ROWTIME",
+        "SELECT a.n, b.n FROM l a JOIN l b ON a.k = b.x AND b.ts >= a.ts",
+    ),
+    "of_itself_within": (
+        "SELECT a.k AS k, a.n AS n, b.n AS m FROM r{x} a LEFT JOIN r{x} b WITHIN 30 MILLISECONDS"
+        " GRACE PERIOD 100 MILLISECONDS ON a.k = b.k AND a.n <> b.n",
+        "SELECT a.n, b.n FROM r a LEFT JOIN r b ON a.k = b.k AND abs(a.ts - b.ts) <= 30 AND a.n <> b.n",
     ),
 }
 HOLDS = "t.ts <= l.ts AND (t.until IS NULL OR l.ts < t.until) AND NOT t.is_deleted"

@@ -81,3 +81,16 @@ CREATE TABLE tt_residual AS SELECT d.id, seats FROM drivers d JOIN cars c ON d.i
 
 -- changes that leave out columns
 CREATE TABLE members_by_name WITH (KEY_FORMAT = 'JSON') AS SELECT name, COUNT(*) AS n FROM members GROUP BY name EMIT CHANGES;
+
+-- two streams without WITHIN
+CREATE STREAM ss_endless AS
+  SELECT r.id, amount FROM rides r JOIN payments p ON r.id = p.ride AND p.ROWTIME >= r.ROWTIME EMIT CHANGES;
+
+-- a stream and a table with themselves
+CREATE STREAM ss_self AS
+  SELECT a.id, b.zone FROM rides a JOIN rides b WITHIN 1 HOUR ON a.id = b.id EMIT CHANGES;
+CREATE TABLE tt_self AS SELECT a.id, b.rating FROM drivers a JOIN drivers b ON a.id = b.id EMIT CHANGES;
+
+-- several foreign keys
+CREATE TABLE fk_chain AS
+  SELECT c.id, rating, z.name FROM cars c JOIN drivers d ON c.driver = d.id LEFT JOIN zones z ON d.zone = z.zone EMIT CHANGES;

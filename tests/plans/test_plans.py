@@ -144,7 +144,7 @@ def test_state_that_a_clause_could_bound_is_told() -> None:
         for node in stage.stateful
         if isinstance(query.bound, PersistentQuery) and operations.unbounded_state(node) is not None
     }
-    assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE"}
+    assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE", "SS_ENDLESS"}
 
 
 # ---- the tree -----------------------------------------------------------------------------------------

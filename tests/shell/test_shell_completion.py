@@ -53,6 +53,7 @@ def offered(text: str) -> list[str]:
     ("text", "first"),
     [
         ("sel", ["select"]),
+        ("select * from ", ["rides"]),
         ("SEL", ["SELECT"]),
         ("hel", ["help"]),
         ("SHOW STREAMS; PRI", ["PRINT"]),
@@ -66,7 +67,7 @@ def offered(text: str) -> list[str]:
         ("INSERT INTO x WITH (Q", ["QUERY_ID"]),
         ("INSERT INTO x WITH (KAF", []),
         ("CREATE STREAM x (k INT KEY) WITH (REPLICATED = ", ["TRUE", "FALSE"]),
-        ("show streams ", ["EXTENDED"]),
+        ("show streams ", ["extended"]),
         ("DESCRIBE ", ["RIDES", "ZONES", "FUNCTION"]),
         ("DESCRIBE FUNCTION U", ["UCASE"]),
         ("DROP STREAM ", ["RIDES"]),
@@ -90,14 +91,14 @@ def offered(text: str) -> list[str]:
         ("DELETE FROM ", ["ZONES"]),
         ("DELETE FROM ZONES ", ["WHERE"]),
         ("DELETE FROM ZONES WHERE ", ["LOCATIONID", "BOROUGH"]),
-        ("SELECT * FROM r", ["RIDES"]),
+        ("SELECT * FROM r", ["rides"]),
         ("SELECT * FROM RIDES r JOIN ", ["RIDES", "ZONES"]),
         ("SELECT * FROM RIDES r JOIN ZONES z FOR SYSTEM_TIME ", ["AS OF"]),
         ("SELECT * FROM RIDES r JOIN ZONES z FOR SYSTEM_TIME AS OF ", ["CURRENT_TIMESTAMP"]),
         ("SELECT * FROM RIDES r JOIN ZONES z FOR SYSTEM_TIME AS OF CURR", ["CURRENT_TIMESTAMP"]),
         ("SELECT * FROM RIDES r JOIN ZONES z FOR SYSTEM_TIME AS OF r.", ["VENDORID", "FARE"]),
         ("SELECT * FROM RIDES WHERE ", ["VENDORID", "FARE"]),
-        ("SELECT * FROM `RIDES` WHERE v", ["VENDORID"]),
+        ("SELECT * FROM `RIDES` WHERE v", ["vendorid"]),
         ("SELECT z. FROM RIDES r JOIN ZONES z ON r.", ["VENDORID", "FARE"]),
         ("SELECT * FROM RIDES r JOIN ZONES AS z ON z.", ["LOCATIONID", "BOROUGH"]),
         ("SELECT ", ["VENDORID", "FARE", "LOCATIONID", "BOROUGH"]),
@@ -116,9 +117,9 @@ def offered(text: str) -> list[str]:
         ("CREATE STREAM s WITH (FORMAT='JSON', WRAP_SINGLE_VALUE=", ["TRUE", "FALSE"]),
         ("CREATE STREAM s WITH (WINDOW_TYPE='s", ["SESSION'"]),
         ("SELECT last_stop->", ["NAME", "PLACE"]),
-        ("SELECT * FROM trips t WHERE t.last_stop->pl", ["PLACE"]),
+        ("SELECT * FROM trips t WHERE t.last_stop->pl", ["place"]),
         ("SELECT * FROM trips t WHERE t.last_stop->place->", ["LAT", "`lon`"]),
-        ("SELECT * FROM trips WHERE stops[1 + 1]->place->l", ["LAT"]),
+        ("SELECT * FROM trips WHERE stops[1 + 1]->place->l", ["lat"]),
         ("SELECT * FROM trips WHERE id->", []),
         ("SELECT * FROM trips t JOIN zones z ON ", ["t.LOCATIONID = z.LOCATIONID"]),
         ("SELECT * FROM trips AS t JOIN rides ON t", ["t.VENDORID = rides.VENDORID"]),
@@ -165,7 +166,7 @@ def test_the_menu_says_what_a_candidate_is() -> None:
 
 def test_replaces_what_was_typed() -> None:
     (candidate,) = complete("SELECT * FROM rid", METADATA)
-    assert (candidate.text, candidate.length, candidate.kind) == ("RIDES", 3, "source")
+    assert (candidate.text, candidate.length, candidate.kind) == ("rides", 3, "source")
 
 
 def test_never_fails() -> None:
@@ -227,7 +228,7 @@ def test_columns_of_sub_queries(text: str, first: list[str]) -> None:
     [
         ("SELECT | FROM RIDES", ["VENDORID", "FARE", "FROM"]),
         ("SELECT z.| FROM RIDES r JOIN ZONES AS z ON r.VENDORID = z.LOCATIONID;", ["LOCATIONID", "BOROUGH"]),
-        ("SELECT r.f|a FROM RIDES r;", ["FARE"]),
+        ("SELECT r.f|a FROM RIDES r;", ["fare"]),
         ("SELECT UCASE(r.| FROM RIDES r", ["VENDORID", "FARE"]),
         ("SELECT UCASE(r.|) FROM RIDES r", ["VENDORID", "FARE"]),
         ("SELECT FARE, | FROM (SELECT FARE AS much FROM RIDES) q", ["MUCH"]),

@@ -16,7 +16,9 @@ from live_server import LiveServer
 from ksql_spark.client.errors import of_answer
 from ksql_spark.client.servers import addresses
 from ksql_spark.config import Config
-from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.engine import Request, ResultColumn, Row
+from ksql_spark.entities import Entity
+from ksql_spark.errors import KsqlError
 from ksql_spark.server.security import passwords
 from ksql_spark.shell import local
 from ksql_spark.shell.client import Client, ClientError, ServerError, Unreachable
@@ -500,3 +502,25 @@ def test_what_another_server_says_of_credentials(monkeypatch: pytest.MonkeyPatch
             with pytest.raises(ServerError, match=message):
                 client.run("SHOW TOPICS;")
             client.close()
+
+
+def test_a_statement_about_a_version_that_is_not_ready_is_sent_again(
+    session: Session, engine: FakeEngine, out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = engine.execute
+    left = [5, 1]
+
+    def execute(request: Request) -> list[Entity]:
+        if left:
+            raise KsqlError("EVOLUTION_UNFINISHED", reason=f"The new version has {left.pop(0)} records left.")
+        return answers(request)
+
+    monkeypatch.setattr(engine, "execute", execute)
+    monkeypatch.setattr("ksql_spark.shell.session.LOOK_S", 0.0)
+    run(session, "SHOW STREAMS;")
+    assert not left and "RIDES" in out.getvalue()
+    left[:] = [3, 3]
+    monkeypatch.setattr("ksql_spark.shell.session.READY_S", -1.0)
+    with pytest.raises(Failure, match="has 3 records left"):
+        run(session, "SHOW STREAMS;")
+    assert left == [3]

@@ -64,6 +64,11 @@ def test_rules_are_sorted() -> None:
             "GROUP BY user_id EMIT FINAL;",
             ["window-without-grace"],
         ),
+        (
+            "CREATE STREAM s AS SELECT a.user_id, b.page FROM clicks a "
+            "JOIN clicks b ON a.user_id = b.user_id;",
+            ["unbounded-state"],
+        ),
     ],
 )  # fmt: skip
 def test_rules_in_further_statements(text: str, expected: list[str]) -> None:

@@ -10,6 +10,10 @@ from sqlglot import exp
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.store import MetaStore
+
+#: whether INSERT may write to a table that a query maintains
+INTO_RESULTS = "ksql.insert.into.query.results.enabled"
 
 
 def check_writable(source: DataSource, what: str, config: Mapping[str, Any], node: exp.Expr | None) -> None:
@@ -30,6 +34,32 @@ def check_writable(source: DataSource, what: str, config: Mapping[str, Any], nod
         raise invalid(f"Cannot {what} windowed {word}: {source.name}", node)
     if settings.is_read_only_topic(config, source.topic):
         raise invalid(f"Cannot {what} read-only topic: {source.topic}", node)
+
+
+def writer_of(source: DataSource, metastore: MetaStore) -> DataSource | None:
+    """The stream or table that a query writes to the topic of ``source``; None: no query writes there."""
+    return next((s for s in metastore.sources() if s.is_sink and s.topic == source.topic), None)
+
+
+def check_no_result(
+    source: DataSource, metastore: MetaStore, config: Mapping[str, Any], node: exp.Expr | None
+) -> None:
+    """Refuse to insert into a table that a query maintains: the row would be overwritten, or be wrong.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if (
+        not source.is_table
+        or settings.flag(config, INTO_RESULTS, False)
+        or writer_of(source, metastore) is None
+    ):
+        return
+    raise invalid(
+        f"Cannot insert values into table {source.name}: a query maintains it and does not know of the row.",
+        node,
+        hint=f"Insert into what the query reads. SET '{INTO_RESULTS}' = 'true'; allows the row.",
+    )
 
 
 def check_one_topic(source: DataSource, what: str, node: exp.Expr | None) -> None:

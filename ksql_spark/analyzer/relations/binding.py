@@ -152,7 +152,7 @@ def bind_from(from_item: nodes.Relation | None, context: Context) -> From:
     """Bind the relations of ``relation`` and the conditions of its joins; None: one row without columns.
 
     Raises:
-        KsqlError: an unknown source, a self-join, an invalid join.
+        KsqlError: an unknown source, an invalid join.
     """
     if from_item is None:
         return _bind_joins(None, context)
@@ -238,8 +238,6 @@ def _bind_joins(from_item: nodes.Relation | None, context: Context) -> From:
         relations = [BoundRelation("", Schema(()), TABLE, node=Values())]
     else:
         relations = _bind_relations(from_item, context, named)
-    if not context.rules.is_complete:
-        _check_self_joins(relations)
     check_aliases(relations)
     scope = _scope(relations, context, named)
     if not isinstance(from_item, nodes.Join):
@@ -411,25 +409,6 @@ def copy_hint(source: DataSource) -> str:
     """What to do where a query cannot read a stream or table twice."""
     copy = name_text(f"{source.name}_COPY")
     return f"Make a copy first: CREATE {source.kind} {copy} AS SELECT * FROM {name_text(source.name)}."
-
-
-def _check_self_joins(relations: Sequence[BoundRelation]) -> None:
-    names: set[str] = set()
-    for relation in relations:
-        if relation.source is None:
-            continue
-        name = relation.source.name
-        if name in names:
-            if len(relations) == 2:
-                raise invalid(
-                    f"Can not join '{name}' to '{name}': self joins are not yet supported.", relation.place,
-                    hint=copy_hint(relation.source),
-                )  # fmt: skip
-            raise invalid(
-                f"N-way joins do not support multiple occurrences of the same source. Source: '{name}'.",
-                relation.place,
-            )
-        names.add(name)
 
 
 def _join_tree(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope, rowkey: str) -> Joined:

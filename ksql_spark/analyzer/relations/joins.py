@@ -28,7 +28,7 @@ from ksql_spark.types import contains_variant
 class JoinRule:
     """The rule for one kind of join: the logical join's type or an error.
 
-    ``within``: it needs WITHIN. ``is_mirrored``: it is a LEFT join with its sides exchanged.
+    ``within``: it may have WITHIN. ``is_mirrored``: it is a LEFT join with its sides exchanged.
     """
 
     type: str | None
@@ -435,10 +435,11 @@ def _table_join(
         )  # fmt: skip
     if isinstance(left_key, ColumnRef) and left_key.name in _primary_keys(left):
         return TABLE_TABLE
-    if isinstance(left, Joined):
+    if isinstance(left, Joined) and left.type != FOREIGN_KEY:
         raise failure(
             "JOIN_INVALID", node.on,
             reason=f"foreign-key table-table joins are not supported as part of n-way joins. Got {shown}.",
+            hint="Write them first, or put the joins before them into a sub-query in FROM.",
         )  # fmt: skip
     if kind not in FOREIGN_KEY_KINDS:
         raise invalid(
@@ -446,7 +447,7 @@ def _table_join(
             f"join. {got}",
             node,
         )
-    if left.window or right.window:
+    if relations_of(left)[0].window or right.window:
         raise invalid("Foreign-key table-table joins are not supported on windowed tables.", node)
     return FOREIGN_KEY
 
@@ -503,9 +504,12 @@ def _within(node: nodes.Join, rule: JoinRule, left: str, right: str) -> WithinSp
                 within,
             )
         return None
+    if within is None and node.kind == "INNER":
+        return None  # all rows are kept (ADR 73)
     if within is None:
         raise invalid(
-            "Stream-Stream joins must have a WITHIN clause specified. None was provided.", node,
+            f"Stream-Stream joins must have a WITHIN clause specified. None was provided. Only INNER JOIN "
+            f"needs none: in a {node.kind} JOIN, no row would ever be known to have no partner.", node,
             hint="For instance: WITHIN 1 HOUR.",
         )  # fmt: skip
     grace = within.grace.milliseconds if within.grace is not None else None

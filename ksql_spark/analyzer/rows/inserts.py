@@ -12,7 +12,7 @@ from sqlglot import exp
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.definitions.write_rules import check_writable
+from ksql_spark.analyzer.definitions.write_rules import check_no_result, check_writable
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.errors import KsqlError, nearest
@@ -138,6 +138,7 @@ def bind_insert_target(
     if source is None:
         raise failure("INSERT_UNKNOWN", node, name=name, similar=_similar(name, metastore))
     check_writable(source, "insert values into", config, node)
+    check_no_result(source, metastore, config, node)
     return source
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import invalid, within_statement
 from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.definitions.write_rules import check_writable
+from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_of
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.reads.lookups import check_key_values, check_scan, find_lookups
@@ -95,7 +95,7 @@ def _check_changeable(
             node,
             hint="INSERT INTO adds a record to a stream.",
         )
-    filled = next((s for s in metastore.sources() if s.is_sink and s.topic == source.topic), None)
+    filled = writer_of(source, metastore)
     if filled is not None:
         query = f"the query {queries[filled.name]}" if filled.name in queries else "a query"
         whose = name if filled is source else f"'{source.topic}', the topic of {name},"

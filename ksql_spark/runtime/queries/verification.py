@@ -71,7 +71,8 @@ class Comparison(NamedTuple):
                 shown = ", ".join(map(json.dumps, self.selected))
                 yield f"rows of its SELECT: {shown}{' ...' if len(self.selected) == SAMPLES else ''}"
             case "values" if self.columns:
-                yield f"values: {', '.join(f'{name} of {n:,} keys' for name, n in self.columns.items())}"
+                counts = ((name, n, "key" if n == 1 else "keys") for name, n in self.columns.items())
+                yield f"values: {', '.join(f'{name} of {n:,} {keys}' for name, n, keys in counts)}"
 
 
 def compare(

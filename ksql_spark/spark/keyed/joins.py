@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import ColumnRef
 from ksql_spark.functions.lowering import lower, lower_condition
+from ksql_spark.plan.clauses import WithinSpec
 from ksql_spark.plan.nodes import REPLICATED, SEMI, Join
 from ksql_spark.schema import (
     NULL_KEY,
@@ -150,17 +151,18 @@ def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) 
 
 
 def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
-    """Two streams (reference §6.5). The operator takes a grace period of -1 ms for none."""
-    assert node.within is not None  # the analyzer has required it
+    """Two streams (reference §6.5). The operator takes -1 ms for no WITHIN and for no grace period."""
     join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
     outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
     records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
-    before, after = node.within.before_ms, node.within.after_ms
-    grace = -1 if node.within.grace_ms is None else node.within.grace_ms
+    within = node.within or WithinSpec(-1, -1, None)
+    grace = -1 if within.grace_ms is None else within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
     inputs = [*records, *heartbeats(idle_ms, context)]
     is_semi = node.join == SEMI
-    arguments = (*outer, is_semi, join.condition(context), before, after, grace, idle_ms)
+    arguments = (
+        *outer, is_semi, join.condition(context), within.before_ms, within.after_ms, grace, idle_ms
+    )  # fmt: skip
     state = {**join.state, "rows": "groups by side, bucket and key"}
     if is_semi:
         state["left rows"] = "without a partner"

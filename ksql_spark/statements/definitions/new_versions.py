@@ -16,6 +16,7 @@ from ksql_spark.plan.planner import lower
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.trees import relations
+from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements.base.context import Action, KnownQuery, StatementContext
 from ksql_spark.statements.base.topics import keeps_past
 from ksql_spark.statements.queries.query_start import QueryStart
@@ -49,20 +50,11 @@ def bind_evolution(
     name, registry = statement.name, context.services.registry
     bound = analyzer.bind_evolution(statement, context.metastore, context.config, registry)
     way = way_of(evolve or default_evolve(statement), bound)
-    running = evolution_of(name, context)
-    if running is not None:
-        reason = f"{running.id}, a new version of {name}, already runs beside the current one."
-        hint = f"SWAP {name}; or ABORT EVOLUTION {name}; first."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    check_none_under_way(name, context)
     writers = [q.id for q in context.queries if q.sink == name and not q.creates_sink]
     if writers:
         reason = f"INSERT INTO writes {name} too: {', '.join(writers)}."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="TERMINATE these queries first.")
-    for query in context.services.queries.all():
-        is_new = query.plan.sink.name == name and query.evolution is not None
-        if is_new and not context.services.queries.takeovers.is_done(query):
-            reason = f"{query.id} is still taking over {name}."
-            raise KsqlError("INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name};")
     downstream = _sinks_downstream(name, context)
     for source in dict.fromkeys(relation.source.name for relation in relations(bound.root)):
         if source in downstream:
@@ -91,6 +83,29 @@ def bind_evolution(
     if way is Way.WARM_UP:
         _check_warm_up(bound, context)
     return bound
+
+
+def check_none_under_way(name: str, context: StatementContext) -> None:
+    """Refuse another new version of a stream or table while one runs beside it, or takes over.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT; EVOLUTION_UNFINISHED if waiting is enough.
+    """
+    running = evolution_of(name, context)
+    if running is not None:
+        reason = f"{running.id}, a new version of {name}, already runs beside the current one."
+        hint = f"SWAP {name}; or ABORT EVOLUTION {name}; first."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+    queries = context.services.queries
+    for query in queries.all():
+        is_new = query.plan.sink.name == name and query.evolution is not None
+        if is_new and not queries.takeovers.is_done(query):
+            ends_by_itself = queries.state_of(query)[0] == State.RUNNING
+            raise KsqlError(
+                "EVOLUTION_UNFINISHED" if ends_by_itself else "INVALID_STATEMENT",
+                reason=f"{query.id} is still taking over {name}.",
+                hint=f"DESCRIBE EVOLUTION {name}; shows how far it is.",
+            )
 
 
 def _in_place(
@@ -207,4 +222,11 @@ def by_name(versions: Mapping[str, DataSource], table: DataSource) -> dict[str, 
     return {which: replace(source, name=table.name) for which, source in versions.items()}
 
 
-__all__ = ["begin_evolution", "bind_evolution", "by_name", "check_evolution", "evolution_of"]
+__all__ = [
+    "begin_evolution",
+    "bind_evolution",
+    "by_name",
+    "check_evolution",
+    "check_none_under_way",
+    "evolution_of",
+]

@@ -77,14 +77,16 @@ def swap(statement: statements.Swap, context: StatementContext) -> Action:
         state = None if query is None else services.queries.state_of(query)[0]
         if query is None or state != State.RUNNING:
             reason = "has not begun" if query is None else f"is in state {state}"
-            raise KsqlError("INVALID_STATEMENT", reason=f"The new version, {new_version.id}, {reason}.")
+            condition = "EVOLUTION_UNFINISHED" if query is None else "INVALID_STATEMENT"
+            raise KsqlError(condition, reason=f"The new version, {new_version.id}, {reason}.")
         services.admin.require_topic(query.plan.sink.topic)
         done = progress(query, services)
         if not done.has_caught_up:
             why = "has no checkpoint yet" if done.is_unread else f"{MAX_LAG}: {done.most:,}"
-            reason = f"The new version, {new_version.id}, has {done.unread:,} records left to read ({why})."
+            left = f"{done.unread:,} record{'' if done.unread == 1 else 's'} left to read"
+            reason = f"The new version, {new_version.id}, has {left} ({why})."
             raise KsqlError(
-                "INVALID_STATEMENT", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
+                "EVOLUTION_UNFINISHED", reason=reason, hint=f"DESCRIBE EVOLUTION {name}; shows how far it is."
             )
         evolution = query.evolution
         assert isinstance(evolution, Backfill)
@@ -123,7 +125,10 @@ def swap(statement: statements.Swap, context: StatementContext) -> Action:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
         changes = services.queries.takeovers.changes(swapped) if not services.queries.is_replaying else None
-        done = f": {changes.changed} keys changed, {changes.removed} removed" if changes is not None else ""
+        done = ""
+        if changes is not None:
+            keys = "key" if changes.changed == 1 else "keys"
+            done = f": {changes.changed} {keys} changed, {changes.removed} removed"
         return Outcome(f"{query.id} writes {name} from now on{done}.", query.id)
 
     def cleanup() -> CleanupRecord:

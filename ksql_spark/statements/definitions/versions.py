@@ -32,6 +32,7 @@ from ksql_spark.statements.base.context import (
     StatementContext,
 )
 from ksql_spark.statements.definitions.explain_evolution import bind_replacement
+from ksql_spark.statements.definitions.new_versions import check_none_under_way
 from ksql_spark.statements.definitions.sources import create_as_select, create_source, position_of
 
 _ANEW = "CREATE it again: that begins anew."
@@ -57,7 +58,7 @@ def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
 def _info(version: Version) -> VersionInfo:
     return VersionInfo(
         number=version.number,
-        way=version.way,
+        way=_way(version),
         is_rollback=version.is_rollback,
         statement=masked(version.statement),
         timestamp=version.written_ms,
@@ -66,6 +67,15 @@ def _info(version: Version) -> VersionInfo:
         command_sequence_number=version.sequence,
         starts=version.starts,
     )
+
+
+def _way(version: Version) -> str:
+    """The way of a version; a query that goes on where another has ended, without its state, has its own."""
+    first = grammar.parse(version.statement, substitution=False)[0]
+    evolve = analyzer.evolve_of(first) if isinstance(first, CreateAsSelect) else None
+    if version.way != versions.IN_PLACE or evolve is None or evolve.way == IN_PLACE:
+        return version.way
+    return evolve.way if evolve.way != BACKFILL else "history kept"
 
 
 # ---- ROLLBACK -----------------------------------------------------------------------------------------
@@ -119,6 +129,7 @@ def replacement(
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if there is no such version, or no way back to it.
     """
     name = statement.name
+    check_none_under_way(name, context)
     version = _target(statement, context)
     planned = _restored(version)
     if isinstance(planned, CreateSource):
@@ -149,7 +160,7 @@ def replacement(
                 f"{name} cannot go back to version {version.number}.\nIn place: {_reason(refusal)}\n"
                 f"As a backfill: {_reason(error)}"
             )
-            hint = f"SHOW VERSIONS OF {name}; has its statement: DROP it and CREATE it again."
+            hint = f"SHOW VERSIONS OF {name}; has its statement, which can CREATE it under another name."
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint) from None
 
 

@@ -63,7 +63,11 @@ def _unbounded_state(checked: Checked) -> Iterator[Violation]:
             written = checked.statement.find_all(syntax.Select)
             places = (select.group_by[0] for select in written if select.group_by and not select.window)
             yield next(places, None), "GROUP BY without WINDOW keeps every key for ever."
-            return
+            break
+    if any(isinstance(node, nodes.Join) and node.is_endless for node in trees.walk(checked.query.root)):
+        joins = [join for join in checked.statement.find_all(syntax.Join) if join.within is None]
+        place = joins[0] if len(joins) == 1 else None
+        yield place, "A join of streams without WITHIN keeps every row for ever."
 
 
 def _window_without_grace(checked: Checked) -> Iterator[Violation]:
@@ -229,7 +233,8 @@ RULES: tuple[Rule, ...] = (
         "State grows with each new key",
         "GROUP BY of a stream without WINDOW remembers every key that it has ever seen. That is right "
         "for a few keys, such as countries; for sessions, orders or devices the state grows for ever. "
-        "Add a WINDOW, or ignore the rule where the number of keys is limited.",
+        "So does that of a join of streams without WITHIN, with each row. Add a WINDOW or WITHIN, or ignore "
+        "the rule where the number of keys or rows is limited.",
         f"{_STREAM}\n"
         "CREATE TABLE counts AS SELECT user_id, COUNT(*) AS n FROM clicks GROUP BY user_id EMIT "
         "CHANGES;",

@@ -6,6 +6,8 @@ CREATE STREAM w (id INT KEY, v INT) WITH (KAFKA_TOPIC='w', VALUE_FORMAT='JSON', 
 CREATE STREAM p (a ARRAY<DECIMAL(4, 1)>, m MAP<STRING, DECIMAL(4, 1)>) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='JSON', PARTITIONS=1);
 CREATE TABLE changed (id INT PRIMARY KEY, v STRING) WITH (KAFKA_TOPIC='changed', VALUE_FORMAT='JSON', ENVELOPE='debezium');
 CREATE STREAM changes (id INT KEY, v STRING) WITH (KAFKA_TOPIC='changed', VALUE_FORMAT='JSON', ENVELOPE='debezium');
+CREATE TABLE counted AS SELECT name, COUNT(*) AS n FROM s GROUP BY name;
+CREATE TABLE its_topic (name STRING PRIMARY KEY, n BIGINT) WITH (KAFKA_TOPIC='COUNTED', VALUE_FORMAT='JSON');
 ----
 INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1));
     ID = 1
@@ -154,3 +156,15 @@ INSERT INTO changes SELECT id, name AS v FROM s;
     line 1:13
       INSERT INTO changes SELECT id, name AS v FROM s
                   ^^^^^^^
+
+INSERT INTO counted (name, n) VALUES ('a', 1);
+    INVALID_STATEMENT: Cannot insert values into table COUNTED: a query maintains it and does not know of the row. Insert into what the query reads. SET 'ksql.insert.into.query.results.enabled' = 'true'; allows the row.
+    line 1:13
+      INSERT INTO counted (name, n) VALUES ('a', 1)
+                  ^^^^^^^
+
+INSERT INTO its_topic (name, n) VALUES ('a', 1);
+    INVALID_STATEMENT: Cannot insert values into table ITS_TOPIC: a query maintains it and does not know of the row. Insert into what the query reads. SET 'ksql.insert.into.query.results.enabled' = 'true'; allows the row.
+    line 1:13
+      INSERT INTO its_topic (name, n) VALUES ('a', 1)
+                  ^^^^^^^^^

@@ -123,16 +123,32 @@ CREATE STREAM o AS SELECT l.id, d FROM l JOIN t ON l.id = t.id WHERE l.ROWTIME >
           Source T prefixed
 
 SELECT * FROM w x JOIN w2 ON x.id = w2.id EMIT CHANGES;
-    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
-    line 1:15
-      SELECT * FROM w x JOIN w2 ON x.id = w2.id EMIT CHANGES
-                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    OUTPUT `X_ID` INTEGER, `X_WINDOWSTART` BIGINT, `X_WINDOWEND` BIGINT, `X_G` INTEGER, `W2_ID` INTEGER, `W2_WINDOWSTART` BIGINT, `W2_WINDOWEND` BIGINT, `W2_H` INTEGER
+    Project key [X_ID AS X_ID] value [X_WINDOWSTART AS X_WINDOWSTART, X_WINDOWEND AS X_WINDOWEND, X_G AS X_G, W2_ID AS W2_ID, W2_WINDOWSTART AS W2_WINDOWSTART, W2_WINDOWEND AS W2_WINDOWEND, W2_H AS W2_H]
+      Join INNER STREAM_STREAM on X_ID = W2_ID as X_ID
+        Source W X prefixed with WINDOWSTART, WINDOWEND
+        Source W2 prefixed with WINDOWSTART, WINDOWEND
 
 CREATE STREAM o AS SELECT * FROM l JOIN r ON l.id = r.id;
-    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `L_A` INTEGER, `L_B` STRING, `R_ID` INTEGER, `R_C` INTEGER, `R_B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS L_A, L_B AS L_B, R_ID AS R_ID, R_C AS R_C, R_B AS R_B]
+      Join INNER STREAM_STREAM on L_ID = R_ID as L_ID
+        Source L prefixed
+        Source R prefixed
+
+CREATE STREAM o AS SELECT * FROM l LEFT JOIN r ON l.id = r.id;
+    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. Only INNER JOIN needs none: in a LEFT JOIN, no row would ever be known to have no partner. For instance: WITHIN 1 HOUR.
     line 1:34
-      CREATE STREAM o AS SELECT * FROM l JOIN r ON l.id = r.id
-                                       ^^^^^^^^^^^^^^^^^^^^^^^
+      CREATE STREAM o AS SELECT * FROM l LEFT JOIN r ON l.id = r.id
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT ROWKEY AS k, a, c FROM l FULL JOIN r ON l.id = r.id;
+    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. Only INNER JOIN needs none: in a FULL JOIN, no row would ever be known to have no partner. For instance: WITHIN 1 HOUR.
+    line 1:50
+      CREATE STREAM o AS SELECT ROWKEY AS k, a, c FROM l FULL JOIN r ON l.id = r.id
+                                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT * FROM l JOIN t WITHIN 1 DAY ON l.id = t.id;
     INVALID_STATEMENT: A window definition was provided for a Stream-Table join. These joins are not windowed. Please remove the window definition (ie. the WITHIN clause).
@@ -234,10 +250,13 @@ CREATE STREAM o AS SELECT b, l.id FROM l JOIN r WITHIN 1 DAY ON l.id = r.id;
                                 ^
 
 CREATE STREAM o AS SELECT * FROM l JOIN l x WITHIN 1 DAY ON l.id = x.id;
-    INVALID_STATEMENT: Can not join 'L' to 'L': self joins are not yet supported. Make a copy first: CREATE STREAM L_COPY AS SELECT * FROM L.
-    line 1:41
-      CREATE STREAM o AS SELECT * FROM l JOIN l x WITHIN 1 DAY ON l.id = x.id
-                                              ^^^
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `L_A` INTEGER, `L_B` STRING, `X_ID` INTEGER, `X_A` INTEGER, `X_B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS L_A, L_B AS L_B, X_ID AS X_ID, X_A AS X_A, X_B AS X_B]
+      Join INNER STREAM_STREAM on L_ID = X_ID as L_ID WithinSpec(before_ms=86400000, after_ms=86400000, grace_ms=None)
+        Source L prefixed
+        Source L X prefixed
 
 CREATE STREAM o AS SELECT * FROM l JOIN far WITHIN 1 DAY ON l.id = far.id;
     INVALID_STATEMENT: Can't join `L` with `FAR` since the number of partitions don't match. `L` partitions = 2; `FAR` partitions = 3. Please repartition either one so that the number of partitions match. For instance: CREATE STREAM copy WITH (PARTITIONS = n) AS SELECT ...
@@ -734,10 +753,13 @@ CREATE STREAM o AS SELECT l.id, a, c FROM l LEFT JOIN r ON l.id = r.id AND l.ROW
         Source R prefixed with ROWTIME
 
 CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME <= r.ROWTIME;
-    INVALID_STATEMENT: Stream-Stream joins must have a WITHIN clause specified. None was provided. For instance: WITHIN 1 HOUR.
-    line 1:43
-      CREATE STREAM o AS SELECT l.id, a, c FROM l JOIN r ON l.id = r.id AND l.ROWTIME <= r.ROWTIME
-                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    STREAM O SINK
+      columns `L_ID` INTEGER KEY, `A` INTEGER, `C` INTEGER
+      topic O, key KAFKA, value JSON
+    Project key [L_ID AS L_ID] value [L_A AS A, R_C AS C]
+      Join INNER STREAM_STREAM on L_ID = R_ID and (L_ROWTIME <= R_ROWTIME) as L_ID
+        Source L prefixed with ROWTIME
+        Source R prefixed with ROWTIME
 
 CREATE STREAM o AS SELECT * FROM two WHERE a IN (SELECT id FROM t);
     STREAM O SINK

@@ -195,7 +195,8 @@ def test_a_stream_goes_back_and_is_brought_back_with_its_history(world: World) -
     world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
     told = "A is as in version 1 again, from now on: CSAS_A_2 goes on from its position, without state."
     assert world.message("ROLLBACK a;") == told
-    assert "HISTORY = 'keep'" in str(world.one("SHOW VERSIONS OF a;")["versions"][-1]["statement"])
+    last = world.one("SHOW VERSIONS OF a;")["versions"][-1]
+    assert "HISTORY = 'keep'" in str(last["statement"]) and last["way"] == "history kept"
     world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
     world.run("DROP STREAM a;")
     assert "is back" in world.message("UNDROP STREAM a;")

@@ -218,6 +218,7 @@ public final class KeyedOperators {
      *
      * @param isSemi instead of pairs, records of the left stream with a partner, each once
      * @param condition what both must satisfy besides equal keys; null: nothing
+     * @param before negative: records of any times are pairs, all are kept, and no side is outer
      * @param grace how late a record may be; negative: none given, so unmatched rows of an outer
      *     side are emitted at once, and late records are accepted for 24 hours
      * @param idle see KeyedOperator.apply

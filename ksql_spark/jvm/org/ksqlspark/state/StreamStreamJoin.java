@@ -23,6 +23,9 @@ import java.util.TreeMap;
  * (timestamp, waits?, length, row), in parts of a few KiB. So a record reads two or three groups,
  * however many rows its key has, and adds to one part. Lists of the keys in each bucket of a side,
  * in parts too, let whole buckets be removed once no record can match them.
+ *
+ * <p>Without a window, rows of any times match, and all are kept: in one bucket, without a list of
+ * its keys, as it is never removed.
  */
 final class StreamStreamJoin extends KeyedOperator {
     private static final long DAY = 24 * 3600 * 1000L;
@@ -46,6 +49,9 @@ final class StreamStreamJoin extends KeyedOperator {
 
     /** Unmatched rows are emitted as soon as they come, not when their window closes. */
     private final boolean isEager;
+
+    /** There is no window. */
+    private final boolean isEndless;
 
     private final long width;
 
@@ -118,6 +124,7 @@ final class StreamStreamJoin extends KeyedOperator {
         this.after = new long[] {after, before};
         this.isEager = grace < 0;
         this.grace = grace < 0 ? DAY : grace;
+        this.isEndless = before < 0;
         this.width = Math.max(1, before + after + 1);
     }
 
@@ -235,7 +242,7 @@ final class StreamStreamJoin extends KeyedOperator {
 
     /** The time up to which rows of this side have been removed. */
     private long gone(int side) {
-        return times[side] == Long.MIN_VALUE
+        return isEndless || times[side] == Long.MIN_VALUE
                 ? Long.MIN_VALUE
                 : times[side] - before[0] - after[0] - grace;
     }
@@ -286,11 +293,9 @@ final class StreamStreamJoin extends KeyedOperator {
         List<Stored> found = new ArrayList<>();
         int other = 1 - side;
         long gone = gone(other);
-        long first = ts - before[side];
-        long last = ts + after[side];
-        for (long bucket = Math.floorDiv(first, width);
-                bucket <= Math.floorDiv(last, width);
-                bucket++) {
+        long first = isEndless ? Long.MIN_VALUE : ts - before[side];
+        long last = isEndless ? Long.MAX_VALUE : ts + after[side];
+        for (long bucket = bucketOf(first); bucket <= bucketOf(last); bucket++) {
             Bucket there = known.get(other).get(bucket);
             if (there == null) {
                 continue;
@@ -324,6 +329,10 @@ final class StreamStreamJoin extends KeyedOperator {
         return found;
     }
 
+    private long bucketOf(long ts) {
+        return isEndless ? 0 : Math.floorDiv(ts, width);
+    }
+
     private boolean isPair(int side, byte[] value, Stored other) {
         if (condition == null) {
             return true;
@@ -347,7 +356,7 @@ final class StreamStreamJoin extends KeyedOperator {
             late();
             return null;
         }
-        long number = Math.floorDiv(ts, width);
+        long number = bucketOf(ts);
         byte[] name = group(side, number, key, 0);
         Bucket bucket = known.get(side).get(number);
         byte[] first = bucket == null ? null : part(bucket, name);
@@ -398,12 +407,15 @@ final class StreamStreamJoin extends KeyedOperator {
             bucket = new Bucket(0, gone());
             known.get(side).put(number, bucket);
             buckets.insert(name, 0L);
-        } else {
+        } else if (!isEndless) {
             listed = contents.getValue(numbered(name, bucket.last));
             if (listed.length >= FULL) {
                 listed = null;
                 buckets.updateValue(name, ++bucket.last);
             }
+        }
+        if (isEndless) {
+            return;
         }
         int at = listed == null ? 0 : listed.length;
         byte[] longer = new byte[at + 4 + key.length];

@@ -9,6 +9,7 @@ import java.util.List;
 
 class StreamStreamJoinTest {
     private static final byte[] VALUE = {1};
+    private static final byte[] KEY = {7};
 
     private final KeyedOperator operator =
             new TaskStates().start(new StreamStreamJoin(true, false, false, null, 10, 10, 5));
@@ -41,5 +42,26 @@ class StreamStreamJoinTest {
         List<Row> later = process(1, 1, 102, VALUE);
         assertEquals(
                 List.of(86L, 102L), later.stream().map(row -> row.getLong(1)).sorted().toList());
+    }
+
+    @Test
+    void withoutAWindowRowsOfAllTimesMatchAndAllAreKept() {
+        TaskStates store = new TaskStates();
+        KeyedOperator first = store.start(new StreamStreamJoin(false, false, false, null, -1, -1, -1));
+        byte[] large = new byte[3000]; // a part of a group takes two of them
+        for (int n = 0; n < 5; n++) {
+            large[0] = (byte) n;
+            long time = n % 2 == 0 ? n : 1_000_000_000_000L - n;
+            assertEquals(0, TaskStates.process(first, KEY, 0, time, large.clone()).size());
+        }
+        assertEquals(0, TaskStates.process(first, new byte[0], 0, 7, VALUE).size());
+        assertEquals(0, TaskStates.process(first, new byte[] {8}, 1, -5, VALUE).size());
+        assertEquals(List.of(0L, 2L, 4L, 999_999_999_997L, 999_999_999_999L), times(first, -5));
+    }
+
+    private static List<Long> times(KeyedOperator operator, long time) {
+        return TaskStates.process(operator, KEY, 1, time, VALUE).stream()
+                .map(row -> row.getLong(1))
+                .toList();
     }
 }
