@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -176,6 +176,13 @@ def build(
             session.catalog.dropTempView(name)
 
 
+class _Below(NamedTuple):
+    """``FROM`` and the rows below a node, and all of its columns."""
+
+    columns: str
+    rows: str
+
+
 class _Builder:
     """Texts of nodes. Only SubQuery and LATERAL refer to rows around them, by the name of these rows."""
 
@@ -195,10 +202,11 @@ class _Builder:
                 return self._values(node)
             case nodes.Filter(child, predicate):
                 below = self._below(child, node)
-                return f"SELECT * {below} WHERE {lower_condition(predicate, self._computed)}"
+                condition = lower_condition(predicate, self._computed)
+                return f"SELECT {below.columns} {below.rows} WHERE {condition}"
             case nodes.Project(child, keys, values):
                 below = self._below(child, node)
-                return f"SELECT {', '.join(self._all((*keys, *values)))} {below}"
+                return f"SELECT {', '.join(self._all((*keys, *values)))} {below.rows}"
             case nodes.FlatMap():
                 return self._flat_map(node)
             case nodes.BatchJoin():
@@ -214,31 +222,36 @@ class _Builder:
             case nodes.SetOperation(left, right, operator):
                 return f"({self.query(left)}) {operator} ({self.query(right)})"
             case nodes.Distinct(child):
-                return f"SELECT DISTINCT * {self._below(child, node)}"
+                return f"SELECT DISTINCT * {self._below(child, node).rows}"
             case nodes.Sort(child, by):
                 below = self._below(child, node)
-                return f"SELECT * {below} ORDER BY {', '.join(map(self._sort_key, by))}"
+                return f"SELECT {below.columns} {below.rows} ORDER BY {', '.join(map(self._sort_key, by))}"
             case nodes.Limit(child, limit, offset):
                 most = "" if limit is None else f" LIMIT {min(limit, _MAX_LIMIT)}"
                 skipped = f" OFFSET {min(offset, _MAX_LIMIT)}" if offset else ""
-                return f"SELECT * {self._below(child, node)}{most}{skipped}"
+                return f"SELECT * {self._below(child, node).rows}{most}{skipped}"
         raise TypeError(f"no batch query for {type(node).__name__}")
 
-    def _below(self, child: Node, node: Node) -> str:
-        """``FROM`` the rows of ``child``; the sub-queries in the expressions of ``node`` get their texts."""
-        below = f"FROM ({self.query(child)})"
+    def _below(self, child: Node, node: Node) -> _Below:
+        """The rows of ``child``, with a column for each sub-query in the expressions of ``node``."""
+        below = f"({self.query(child)})"
         inner = trees.sub_queries(node)
         if not inner:
-            return below
+            return _Below("*", f"FROM {below}")
         rows = f"__rows_{next(self._numbers)}"
         columns = _qualified(rows, [argument for each in inner for argument in each.arguments])
+        names, texts = [], []
         for sub_query in inner:
             for parameter, argument in sub_query.given:
                 self._computed[parameter] = lower(argument, {**self._computed, **columns})
             text = f"{sub_query.kind}({self.query(sub_query.root)})"
-            is_in = sub_query.kind == "IN"
-            self._computed[sub_query] = f"({self._lower(sub_query.arguments[0])} {text})" if is_in else text
-        return f"{below} AS {rows}"
+            if sub_query.kind == "IN":
+                text = f"{self._lower(sub_query.arguments[0])} {text}"
+            names.append(f"__value_{next(self._numbers)}")
+            texts.append(f"{text} AS {names[-1]}")
+            self._computed[sub_query] = names[-1]
+        values = f"SELECT *, {', '.join(texts)} FROM {below} AS {rows}"
+        return _Below(f"* EXCEPT ({', '.join(names)})", f"FROM ({values})")
 
     def _lower(self, expression: Expression) -> str:
         return lower(expression, self._computed)
@@ -269,7 +282,8 @@ class _Builder:
         )
         zipped = f"explode(arrays_zip({', '.join(names)})) AS __row"
         elements = ", ".join(f"__row.{name} AS {name}" for name in names)
-        rows = f"SELECT * EXCEPT ({', '.join(names)}), {zipped} FROM (SELECT *, {', '.join(arrays)} {below})"
+        with_arrays = f"SELECT {below.columns}, {', '.join(arrays)} {below.rows}"
+        rows = f"SELECT * EXCEPT ({', '.join(names)}), {zipped} FROM ({with_arrays})"
         return f"SELECT * EXCEPT (__row), {elements} FROM ({rows})"
 
     def _join(self, node: nodes.BatchJoin) -> str:
@@ -301,7 +315,7 @@ class _Builder:
                     window = f" FILTER (WHERE {lower_condition(call.condition, self._computed)}){window}"
                 text = aggregate_calls.extended(self._text(call, arguments, True), window)
             results.append(named(f"cast({text} AS {spark_type(call.type)})", call.name))
-        return f"SELECT *, {', '.join(results)} {below}"
+        return f"SELECT {below.columns}, {', '.join(results)} {below.rows}"
 
     def _first_within(self, node: nodes.FirstWithin) -> str:
         keys = [named(self._lower(key), f"__key_{i}") for i, key in enumerate(node.keys)]
@@ -348,7 +362,7 @@ class _Builder:
             hint = "/*+ COALESCE(1) */ "
             order = f" SORT BY {', '.join(sorted_by)}" if sorted_by else ""
         by = f" GROUP BY {', '.join(f'__key_{i}' for i, _ in enumerate(node.group_by))}"
-        rows = f"SELECT {hint}{', '.join([*columns, '1 AS __row'])} {below}{order}"
+        rows = f"SELECT {hint}{', '.join([*columns, '1 AS __row'])} {below.rows}{order}"
         return f"SELECT {', '.join(results)} FROM ({rows}){by if node.group_by else ''}"
 
     def _text(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:

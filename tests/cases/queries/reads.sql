@@ -1,4 +1,4 @@
--- Beyond ksqlDB: what SQL has for reads, over streams and tables (tests/spark/test_selects_duckdb.py tries much more).
+-- Beyond ksqlDB: what SQL has for reads, over complete inputs.
 CREATE STREAM sold (id INT KEY, who STRING, item STRING, amount DOUBLE) WITH (KAFKA_TOPIC = '${case}_sold', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO sold (ROWTIME, id, who, item, amount) VALUES (1, 1, 'ann', 'tea', 3.5);
 INSERT INTO sold (ROWTIME, id, who, item, amount) VALUES (2, 2, 'bob', 'tea', 4.0);
