@@ -100,8 +100,8 @@ _OF_SUB_QUERIES = (
     ),
     (
         "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY",
-        "A sub-query cannot read the rows around it in this place.",
-        "Join its source instead, or use LATERAL.",
+        "A sub-query, or a LATERAL one, cannot read the rows around it in this place.",
+        "Join its source instead, or number the rows with ROW_NUMBER() OVER (…) and QUALIFY.",
     ),
 )
 

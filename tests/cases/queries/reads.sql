@@ -1,4 +1,4 @@
--- Beyond ksqlDB: what SQL has for reads, over complete inputs.
+-- Beyond ksqlDB: what SQL has for reads, over complete inputs (tests/spark/test_selects_duckdb.py tries more).
 CREATE STREAM sold (id INT KEY, who STRING, item STRING, amount DOUBLE) WITH (KAFKA_TOPIC = '${case}_sold', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO sold (ROWTIME, id, who, item, amount) VALUES (1, 1, 'ann', 'tea', 3.5);
 INSERT INTO sold (ROWTIME, id, who, item, amount) VALUES (2, 2, 'bob', 'tea', 4.0);
@@ -84,7 +84,7 @@ SELECT DISTINCT ON (item) item, amount FROM sold ORDER BY item, amount DESC NULL
 -- oil  | 9.0
 -- tea  | 4.0
 
---@test: sub-queries as values, LATERAL
+--@test: sub-queries as values
 SELECT id FROM sold WHERE amount > (SELECT AVG(amount) FROM sold) ORDER BY id;
 --@rows
 -- id
@@ -109,12 +109,6 @@ SELECT id, who IN (SELECT who FROM sold WHERE item = 'jam') AS is_in FROM sold W
 -- 2  | false
 -- 3  | true
 -- 4  | true
-SELECT a.item, l.id FROM (SELECT DISTINCT item FROM sold) a CROSS JOIN LATERAL (SELECT id FROM sold s WHERE s.item = a.item ORDER BY id DESC LIMIT 1) l ORDER BY a.item;
---@rows
--- item | id
--- jam  | 4
--- oil  | 5
--- tea  | 2
 
 --@test: joins of all kinds, USING
 SELECT a.id, b.id AS other FROM sold a JOIN sold b ON a.amount < b.amount AND a.id > 2 ORDER BY 1, 2;
