@@ -216,10 +216,18 @@ CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, amount FROM s;
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT * FROM per_minute;
-    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. Push and pull queries can read them; you can declare the windowed topic as a stream.
+    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. GROUP BY or QUALIFY may, and push and pull queries; or declare the topic as a stream.
     line 1:33
       CREATE TABLE o AS SELECT * FROM per_minute
                                       ^^^^^^^^^^
+
+CREATE TABLE o AS SELECT WINDOWSTART AS ws, COUNT(*) AS n FROM per_minute GROUP BY WINDOWSTART;
+    TABLE O SINK
+      columns `WS` BIGINT KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [KSQL_WINDOWSTART AS WS] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [WINDOWSTART AS KSQL_WINDOWSTART] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source PER_MINUTE
 
 INSERT INTO counts SELECT id, title FROM s2;
     INVALID_STATEMENT: INSERT INTO can only be used to insert into a stream. COUNTS is a table.
