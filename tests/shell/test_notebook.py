@@ -110,10 +110,10 @@ def test_wrong_options() -> None:
     ("cell", "found"),
     [
         ("%ksql SEL", ["SELECT"]),
-        ("a = 1\nframe = %ksql SELECT * FROM ri", ["RIDES"]),
-        ("%ksql SELECT * FROM ri", ["RIDES"]),
-        ("%%ksql --limit 3\nSHOW TABLES;\nSELECT zon| FROM rides", ["ZONE"]),
-        ("%%ksql\nSELECT *\n  FROM zo", ["ZONES"]),
+        ("a = 1\nframe = %ksql SELECT * FROM RI", ["RIDES"]),
+        ("%ksql SELECT * FROM RI", ["RIDES"]),
+        ("%%ksql --limit 3\nSHOW TABLES;\nSELECT ZON| FROM rides", ["ZONE"]),
+        ("%%ksql\nSELECT *\n  FROM ZO", ["ZONES"]),
         ("print(SEL", []),
     ],
 )

@@ -34,7 +34,7 @@ def at(source: str, mark: str) -> int:
 @pytest.mark.parametrize(
     ("more", "first"),
     [
-        ("SELECT * FROM bi", ["BIG"]),
+        ("SELECT * FROM bi", ["big"]),
         ("SELECT b. FROM big b WHERE b.", ["ID", "FARE", "NAME"]),
         ("SELECT * FROM rides r WHERE r.place->", ["LAT", "LON"]),
         ("SELECT * FROM rides WHERE uca", ["ucase("]),
@@ -161,7 +161,7 @@ async def _edit(uri: str) -> None:
         after_fa = types.Position(4, 15)
         listed = await client.text_document_completion_async(types.CompletionParams(document, after_fa))
         assert isinstance(listed, types.CompletionList)
-        (fare,) = [one for one in listed.items if one.label == "FARE"]
+        (fare,) = [one for one in listed.items if one.label == "fare"]
         assert fare.detail == "DOUBLE" and isinstance(fare.text_edit, types.TextEdit)
         assert fare.text_edit.range == types.Range(types.Position(4, 13), after_fa)
         rides = types.Position(4, 22)

@@ -85,8 +85,11 @@ def bind_evolution(
     return bound
 
 
-def check_none_under_way(name: str, context: StatementContext) -> None:
+def check_none_under_way(name: str, context: StatementContext, *, allows_stopped: bool = False) -> None:
     """Refuse another new version of a stream or table while one runs beside it, or takes over.
+
+    Args:
+        allows_stopped: whether one may be taking over that is paused or has failed.
 
     Raises:
         KsqlError: INVALID_STATEMENT; EVOLUTION_UNFINISHED if waiting is enough.
@@ -101,6 +104,8 @@ def check_none_under_way(name: str, context: StatementContext) -> None:
         is_new = query.plan.sink.name == name and query.evolution is not None
         if is_new and not queries.takeovers.is_done(query):
             ends_by_itself = queries.state_of(query)[0] == State.RUNNING
+            if allows_stopped and not ends_by_itself:
+                continue
             raise KsqlError(
                 "EVOLUTION_UNFINISHED" if ends_by_itself else "INVALID_STATEMENT",
                 reason=f"{query.id} is still taking over {name}.",

@@ -129,7 +129,7 @@ def replacement(
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if there is no such version, or no way back to it.
     """
     name = statement.name
-    check_none_under_way(name, context)
+    check_none_under_way(name, context, allows_stopped=True)
     version = _target(statement, context)
     planned = _restored(version)
     if isinstance(planned, CreateSource):
