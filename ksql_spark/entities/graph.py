@@ -20,7 +20,8 @@ class QueryFigures(Body):
         read_per_s, written_per_s: records that it fetches, and that brokers have acknowledged, each second.
         lag_records: offsets that it has not read, or not yet at its last checkpoint.
         lag_seconds: how old the oldest record is that waits; 0: none waits.
-        latency_seconds: within which 95 % of the latest results could be read, by their event time.
+        latency_seconds: within which 95 % of the latest results could be read, by their event time; None: not
+            known, or their events were old when they came.
         errors: records that failed since it started, by kind: unreadable, failed, late, lost.
         failures: how often it has failed as a whole, and was started again.
         state_rows, state_bytes: the size of its state.

@@ -26,7 +26,14 @@ def created(world: World, text: str) -> ManagedQuery:
 
 
 def traffic(**more: object) -> Traffic:
-    found = {"read": {}, "written": {}, "latencies": {}, "pauses": NO_TIMES, "waiting_ms": None}
+    found = {
+        "read": {},
+        "written": {},
+        "latencies": {},
+        "pauses": NO_TIMES,
+        "waiting_ms": None,
+        "reached": {},
+    }
     return Traffic(**{**found, **more})  # type: ignore[arg-type]
 
 
