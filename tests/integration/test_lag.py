@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from ksql_spark.engine import Engine
+from ksql_spark.engine import Engine, metrics
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
@@ -83,3 +83,38 @@ def test_a_batch_that_ends_slowly_keeps_what_comes_waiting(
     until(lambda: (waiting_ms() or 0) > RECORD_MS)
     released.touch()
     until(lambda: waiting_ms() is None)
+
+
+def test_records_that_a_query_has_read_are_no_lag_before_its_checkpoint(
+    make_engine: Callable[..., Engine], broker: EmbeddedBroker
+) -> None:
+    engine = make_engine(**{"ksql.checkpoint.interval.ms": "600000"})
+    engine.execute(Request(
+        f"""
+        CREATE STREAM o (k STRING KEY, v INT)
+          WITH (KAFKA_TOPIC = '{PREFIX}o', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+        CREATE STREAM p WITH (KAFKA_TOPIC = '{PREFIX}p') AS SELECT * FROM o;
+        """,
+        {"auto.offset.reset": "earliest"},
+    ))  # fmt: skip
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for key in "abcdef":
+        producer.produce(f"{PREFIX}o", b'{"V": 1}', key)
+    assert producer.flush(30) == 0
+    deadline, count = time.monotonic() + TIMEOUT_S, 0
+    with TopicReader(engine.services.admin.servers, f"{PREFIX}p") as written:
+        while count < 6:
+            assert time.monotonic() < deadline
+            count += len(written.poll_batch(0.5))
+    (query,) = engine.services.queries.all()
+    committed = engine.services.queries.checkpoints.committed_offsets(query)
+    assert sum(committed.get(f"{PREFIX}o", {}).values()) == 0
+    while lag(engine) != 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def lag(engine: Engine) -> float | None:
+    """The lag of all queries."""
+    found = [value for measure, _, value in engine.figures() if measure is metrics.LAG]
+    return sum(value for value in found if isinstance(value, float | int)) if found else None
