@@ -180,7 +180,8 @@ CONDITIONS: dict[str, Condition] = {
         "written. Give the sink another path, or the column its type again.",
     ),
     "LAKE_MISSING": Condition(
-        40001, "'{type}' needs the Python package {package}: pip install 'ksql-spark[{extra}]'."
+        40001,
+        "'{type}' needs the Python package {package}. Install it, and start the server again: {command}",
     ),
     "LAKE_UNREADABLE": Condition(40001, "The table {path} cannot be read: {reason}."),
     "LIST_TYPES": Condition(

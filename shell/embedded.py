@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,9 +26,26 @@ class EmbeddedServer(embedded.EmbeddedServer):
             raise StartFailed(str(error)) from None
 
 
-def start(data_dir: Path | None = None, properties: Path | None = None) -> EmbeddedServer:
-    """Start the shell's own engine on port 8088, or on a free port if that is in use."""
-    return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0, properties=properties)
+def start(
+    data_dir: Path | None = None,
+    properties: Path | None = None,
+    listen: str | None = None,
+    postgres: str | None = None,
+) -> EmbeddedServer:
+    """Start the shell's own engine.
+
+    Args:
+        data_dir: its data folder; None: the default.
+        properties: a file of properties for it.
+        listen: HOST:PORT of its REST API; None: as KSQL_LISTENERS says, else port 8088, or a free port if
+            that is in use.
+        postgres: HOST:PORT for clients of PostgreSQL; None: as the environment says.
+    """
+    at: int | str | None = listen
+    if at is None and "KSQL_LISTENERS" not in os.environ:
+        at = 8088 if is_free(8088) else 0
+    settings = {"ksql.postgres.listener": postgres} if postgres is not None else {}
+    return EmbeddedServer(data_dir, at, properties=properties, settings=settings)
 
 
 __all__ = ["EmbeddedServer", "StartFailed", "is_free", "start"]

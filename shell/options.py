@@ -51,12 +51,23 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         help="a file of name=value lines: ssl.* properties apply to the connection (ssl.truststore.location "
         "and ssl.keystore.location name PEM files), all others to the session",
     )
-    group.add_argument(
+    engine = parser.add_argument_group(
+        "an engine of one's own",
+        "These start an engine, with the options of 'ksql-spark server'. KSQL_… variables hold for it, too.",
+    )
+    engine.add_argument(
         "--data-dir",
         metavar="DIR",
         type=Path,
-        help="the data directory of an engine that the shell starts (default: $XDG_DATA_HOME/ksql-spark or "
-        "~/.local/share/ksql-spark)",
+        help="its data directory (default: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark)",
+    )
+    engine.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="the address of its REST API (default: 127.0.0.1:8088, or a free port if that is taken)",
+    )
+    engine.add_argument(
+        "--pg-listen", metavar="HOST:PORT", help="its address for clients of PostgreSQL (by default none)"
     )
 
 
@@ -277,14 +288,17 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
     def start() -> EmbeddedServer:
         from ksql_spark.shell import embedded
 
-        return embedded.start(options.data_dir and options.data_dir.expanduser())
+        folder = options.data_dir and options.data_dir.expanduser()
+        return embedded.start(folder, listen=options.listen, postgres=options.pg_listen)
 
-    if url is None and not local.is_running():
+    own = {"--listen": options.listen, "--data-dir": options.data_dir, "--pg-listen": options.pg_listen}
+    given = [name for name, value in own.items() if value is not None]
+    if url is None and (options.listen is not None or not local.is_running()):
         server = start()
-    elif options.data_dir is not None:
+    elif given:
         raise OptionProblem(
-            "--data-dir is for an engine that the shell starts, but the server at "
-            f"{url or local.DEFAULT_URL} would be used. Leave --data-dir out to use that server, or "
+            f"{given[0]} is for an engine that the shell starts, but the server at "
+            f"{url or local.DEFAULT_URL} would be used. Leave {given[0]} out to use that server, or "
             "stop it first to start an engine of your own."
         )
     console.form = Form(options.output)

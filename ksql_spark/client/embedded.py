@@ -42,7 +42,7 @@ class EmbeddedServer:
 
     Args:
         data_dir: its data folder; None: the default.
-        port: its port; 0: any free port.
+        listen: its port, 0 for any free one, or HOST:PORT; None: as the environment says.
         command: the command to run; by default the server.
         properties: a file of properties for it.
         settings: more properties, by name.
@@ -51,12 +51,14 @@ class EmbeddedServer:
     def __init__(
         self,
         data_dir: Path | None,
-        port: int = 8088,
+        listen: int | str | None = 8088,
         command: list[str] | None = None,
         properties: Path | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        arguments = ["--listen", f"127.0.0.1:{port}", "--exit-with-stdin"]
+        arguments = ["--exit-with-stdin"]
+        if listen is not None:
+            arguments += ["--listen", f"127.0.0.1:{listen}" if isinstance(listen, int) else listen]
         if properties is not None:
             arguments += ["--properties", str(properties)]
         if data_dir is not None:

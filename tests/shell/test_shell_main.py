@@ -18,7 +18,7 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.shell import local
+from ksql_spark.shell import embedded, local
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.embedded import EmbeddedServer, StartFailed
 from ksql_spark.shell.main import SUBCOMMANDS, _is_address, main
@@ -347,6 +347,22 @@ def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
     done = ksql("127.0.0.1:1", "--data-dir", "/tmp/mine", "-e", "SHOW TOPICS;")
     assert done.returncode == 2
     assert "--data-dir is for an engine that the shell starts, but the server at 127.0.0.1:1" in done.stderr
+
+
+def test_where_the_shells_own_engine_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(embedded, "is_free", lambda port: False)
+    began: list[tuple[object, object]] = []
+
+    def begin(folder: object, listen: object, **more: object) -> None:
+        began.append((listen, more["settings"]))
+
+    monkeypatch.setattr(embedded, "EmbeddedServer", begin)
+    embedded.start(tmp_path)
+    embedded.start(tmp_path, listen="0.0.0.0:99", postgres="127.0.0.1:5433")
+    monkeypatch.setenv("KSQL_LISTENERS", "http://127.0.0.1:1234")
+    embedded.start(tmp_path)
+    postgres = {"ksql.postgres.listener": "127.0.0.1:5433"}
+    assert began == [(0, {}), ("0.0.0.0:99", postgres), (None, {})]
 
 
 def test_where_the_services_are() -> None:
