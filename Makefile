@@ -18,7 +18,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency plans release
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -134,6 +134,12 @@ conformance-parse: $(TOOLS) ## parse and render all statements of the conformanc
 
 latency: setup ## end-to-end latency, compared with hand-written PySpark (ARGS=--help for options)
 	@$(BIN)/python bench/latency.py $(ARGS)
+
+nexmark: setup ## Nexmark beside Flink, or checked against DuckDB (ARGS="--query q5 --sides ours,flink --records 1000000", "--check", --help)
+	@$(BIN)/python -m bench.nexmark.run $(ARGS)
+
+nexmark-report: setup ## the latest results of make nexmark, as a table and a plot in build/
+	@$(BIN)/python -m bench.nexmark.report $(ARGS)
 
 fmt: $(TOOLS) ## format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix --quiet . || true

@@ -119,6 +119,22 @@ def _is_complete(folder: Path) -> bool:
         return False
 
 
+def fetch(manifest: Path, conf: str, report: Report = lambda text: None) -> list[Path]:
+    """The jars of a configuration of another manifest of Ivy, fetched into the cache if they are not there.
+
+    Raises:
+        KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
+    """
+    folder = cache_dir() / "jars" / digest(manifest.read_bytes()) / conf
+    cache_dir().mkdir(parents=True, exist_ok=True)
+    with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
+        if not _is_complete(folder):
+            with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
+                _run_ivy(manifest, [conf], Path(scratch), report)
+                _put_in_place(Path(scratch) / conf, folder)
+    return sorted(folder.glob("*.jar"))
+
+
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Fetch configurations with Ivy, then move each to its folder with a stamp."""
     _remove_leftovers("retrieve-")

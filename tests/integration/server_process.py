@@ -48,13 +48,11 @@ class ServerProcess:
         name, _, value = self._mark.partition("=")
         inherited = {k: v for k, v in os.environ.items() if not k.startswith("KSQL_")}
         self.lines: list[str] = []
-        # in older states of the code, it is a package of its own
-        module = "ksql_spark.server" if (root / "ksql_spark" / "server").exists() else "server"
         self.process = subprocess.Popen(
             [
                 sys.executable,
                 "-m",
-                module,
+                "ksql_spark.server",
                 "--listen",
                 "127.0.0.1:0",
                 "--data-dir",

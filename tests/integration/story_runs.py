@@ -27,9 +27,8 @@ from ksql_spark.shell.client import Client
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.session import Session
 from ksql_spark.tools.demo import stories
+from tests.waiting import TIMEOUT_S
 
-#: how long a result may take, seconds; it only matters where a test fails
-TIMEOUT_S = 120.0
 SEED = 7
 #: how many records or changes a program makes that would go on for ever
 BACKGROUND = 20

@@ -10,11 +10,11 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.shell.main import main
 from tests.server.live_server import LiveServer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "branches_"
-TIMEOUT_S = 100.0
 STATEMENTS = """
 CREATE STREAM orders (id INT KEY, item STRING, price DOUBLE)
   WITH (KAFKA_TOPIC = 'branches_orders', VALUE_FORMAT = 'JSON', PARTITIONS = 2);

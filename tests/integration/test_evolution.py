@@ -19,11 +19,11 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.answers import run
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "evolve_"
-TIMEOUT_S = 180.0
 STATEMENTS = f"""
 CREATE STREAM events (who STRING KEY, n BIGINT)
   WITH (KAFKA_TOPIC = '{PREFIX}events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);

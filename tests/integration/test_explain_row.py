@@ -122,10 +122,6 @@ def test_joins_tables_and_unions(told: Told) -> None:
     assert told("EXPLAIN ROW FROM residents WHERE who = 'ada';")["dropped"] == [
         {"reason": "a later record of its key has replaced it", "count": 1}
     ]
-    told("DELETE FROM customers WHERE who = 'bob';")
-    assert ("customers", 3, "it has deleted the row") in records(
-        "EXPLAIN MISSING ROW FROM residents WHERE who = 'bob';"
-    )
 
     # two tables, by a foreign key
     assert records("EXPLAIN MISSING ROW FROM addresses WHERE who = 'ada';") == [
@@ -142,6 +138,12 @@ def test_joins_tables_and_unions(told: Told) -> None:
     assert records("EXPLAIN MISSING ROW FROM ids WHERE id = 'o1';") == [
         ("orders", 0, "WHERE (N > 1) is not true"),
     ]
+
+    # last, since a record of today begins a new segment, and Kafka may compact what comes before it
+    told("DELETE FROM customers WHERE who = 'bob';")
+    assert ("customers", 3, "it has deleted the row") in records(
+        "EXPLAIN MISSING ROW FROM residents WHERE who = 'bob';"
+    )
 
 
 @pytest.mark.long

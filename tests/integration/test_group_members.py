@@ -14,12 +14,12 @@ from py4j.protocol import Py4JJavaError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.spark.jvm import remove_member
 from ksql_spark.spark.session import SparkProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
 #: Kafka would forget a member by itself only after that; a test that waits for it fails, seconds
 SESSION_S = 240.0
-TIMEOUT_S = 60.0
 
 
 def member(admin: KafkaAdmin, group: str, name: str, topic: str) -> Consumer:

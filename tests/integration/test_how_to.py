@@ -22,10 +22,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.shell.main import main
 from ksql_spark.spark.session import SparkProcess
 from tests.server.live_server import LiveServer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
-TIMEOUT_S = 120.0
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial.md"
 LAKE = Path(__file__).parents[2] / "docs" / "how-to" / "lake.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "streaming-queries.md"

@@ -12,12 +12,11 @@ import pytest
 
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
 MANY = 10_000
-#: waiting for the next records, seconds; it only matters where a test fails
-TIMEOUT_S = 60.0
 
 
 def test_a_long_list_runs_and_blocks_nobody(

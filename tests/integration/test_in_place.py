@@ -17,11 +17,11 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "inplace_"
-TIMEOUT_S = 180.0
 FIRST_MS = 1_700_000_000_000
 #: people send events; each is in one of the teams, by which rows are repartitioned
 PEOPLE, TEAMS, WINDOW_MS = 12, 3, 10_000

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.spark
+from tests.waiting import TIMEOUT_S
 
-TIMEOUT_S = 60.0
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from ksql_spark.engine import Engine, metrics
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "lag_"
-TIMEOUT_S = 120.0
 RECORD_MS = 1_600_000_000_000
 STATEMENTS = f"""
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);

@@ -18,6 +18,7 @@ import pytest
 
 from ksql_spark.engine import Engine
 from tests.registry_server import RegistryServer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [
     pytest.mark.kafka,
@@ -26,8 +27,6 @@ pytestmark = [
 
 PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-ksqldb.md"
 WRITING = os.environ.get("MIGRATION_GUIDE") == "write"
-#: how long rows may take, seconds
-TIMEOUT_S = 60.0
 #: a pull query whose answer has not changed for so long is complete, seconds; only where outcomes are written
 QUIET_S = 4.0
 _ROW = re.compile(r"^\| `(.*;)` \| (.*) ?\|$", re.M)

@@ -10,10 +10,9 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
-
-TIMEOUT_S = 60.0
 
 
 def test_offsets_follow_the_checkpoints(

@@ -18,11 +18,9 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
-
-#: waiting for the next records, seconds; it only matters where a test fails
-TIMEOUT_S = 60.0
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
-TIMEOUT_S = 120.0
 #: as brokers with Kafka 4 have it by default
 HOUR = {"message.timestamp.after.max.ms": "3600000"}
 GUARANTEES = ["at_least_once", "exactly_once_v2"]

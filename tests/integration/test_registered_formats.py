@@ -19,10 +19,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration.topic_records import records
 from tests.registry_server import RegistryServer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
-TIMEOUT_S = 60.0
 V1 = {"type": "record", "name": "R", "namespace": "n", "fields": [{"name": "v", "type": "int"}]}
 V2 = V1 | {
     "fields": [

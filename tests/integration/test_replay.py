@@ -25,11 +25,10 @@ from ksql_spark.kafka.transactions import TransactionalWriter, Written
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
-#: waiting for the next records, seconds; it only matters where a test fails
-TIMEOUT_S = 60.0
 WRITE = TransactionalWriter.write
 EARLIEST = {"auto.offset.reset": "earliest"}
 
@@ -271,10 +270,10 @@ def test_a_server_that_is_killed_during_a_replay(
                 for i in range(start, start + 600):
                     producer.send_async(topic, None, b'{"A": %d}' % i)
                 producer.flush()
-                deadline = time.monotonic() + TIMEOUT_S
-                while server.rows(counted.format("attempt = 0")) != [[start + 600]]:
-                    assert time.monotonic() < deadline
-                    time.sleep(1)
+                logged = [[start + 600]]
+                until(lambda logged=logged: server.rows(counted.format("attempt = 0")) == logged)  # type: ignore[misc]
+                second = int(time.time())
+                until(lambda second=second: time.time() >= second + 1)  # type: ignore[misc]
             server.execute(
                 "CREATE OR REPLACE STREAM copy AS SELECT a, 1 AS n FROM s WHERE 10 + a > 0 EMIT CHANGES;"
             )

@@ -22,12 +22,11 @@ from ksql_spark.runtime.cluster.state_owner import OWNER_FILE
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import fake_spark
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "servers_"
-TIMEOUT_S = 60.0
 STREAM = (
     f"CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC='{PREFIX}s', VALUE_FORMAT='JSON',"
     " PARTITIONS=1);"

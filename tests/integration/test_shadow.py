@@ -20,12 +20,11 @@ from ksql_spark.runtime.queries.differences import latest
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.shell.main import main
 from tests.server.live_server import LiveServer
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = "shadows_"
-TIMEOUT_S = 100.0
 STATEMENTS = f"""
 CREATE STREAM orders (id INT KEY, item STRING, price DOUBLE)
   WITH (KAFKA_TOPIC = '{PREFIX}orders', VALUE_FORMAT = 'JSON', PARTITIONS = 2);

@@ -15,11 +15,10 @@ from ksql_spark.entities.queries import Queries
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
-TIMEOUT_S = 120.0
 SCENE = """
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE TABLE t AS SELECT k, SUM(v) AS total FROM s GROUP BY k EMIT CHANGES;

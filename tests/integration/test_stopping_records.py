@@ -15,10 +15,9 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.row_decoding import READERS
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
-
-TIMEOUT_S = 60.0
 
 
 def first_error(engine: Engine, query_id: str) -> str:

@@ -22,12 +22,11 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from tests.integration import fake_spark
 from tests.integration.server_process import ROOT
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "swaps_"
-TIMEOUT_S = 120.0
 BEFORE = f"""
 CREATE STREAM s (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '{PREFIX}s', VALUE_FORMAT = 'JSON', PARTITIONS = 3);
 CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;

@@ -14,10 +14,10 @@ import pytest
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.long, pytest.mark.kafka]
 
-TIMEOUT_S = 180.0
 KINDS = ("INNER", "LEFT", "RIGHT", "FULL")
 TABLES = ("tj1", "tj2", "tj3")
 KEYS = [f"k{i}" for i in range(8)]

@@ -13,11 +13,11 @@ from ksql_spark.engine import Engine
 from ksql_spark.engine.request import Request
 from ksql_spark.entities.queries import Queries
 from ksql_spark.entities.sources import StreamsList
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
 PREFIX = f"two_{uuid.uuid4().hex[:8]}_"
-TIMEOUT_S = 60.0
 #: the same names and query ids on both, with another column and another function
 STATEMENTS = """
 CREATE STREAM events (k STRING KEY, {column} INT) WITH (KAFKA_TOPIC='{topic}', FORMAT='JSON', PARTITIONS=1);

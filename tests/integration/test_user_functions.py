@@ -16,12 +16,12 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 pytest.importorskip("pyarrow")
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "functions"
-TIMEOUT_S = 120.0
 
 BROKEN = "def nothing(:\n"
 PICKY = '''

@@ -15,11 +15,9 @@ from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.storage import LocalFolder
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
-
-#: a server warms up beside what else the machine does
-TIMEOUT_S = 240.0
 
 
 @pytest.fixture

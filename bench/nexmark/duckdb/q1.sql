@@ -1,0 +1,1 @@
+SELECT auction, bidder, price * 0.908 AS price, dateTime, extra FROM bid;

@@ -1,0 +1,7 @@
+-- Bids with their auction, if it is of category 10.
+CREATE STREAM q20 WITH (VALUE_FORMAT = 'JSON') AS
+  SELECT b.auction AS auction, b.bidder, b.price, b.channel, b.url, b.dateTime AS dateTime, b.extra AS extra,
+    a.itemName, a.description, a.initialBid, a.reserve, a.dateTime AS auction_dateTime, a.expires, a.seller, a.category,
+    a.extra AS auction_extra
+  FROM bid b JOIN auction a ON b.auction = a.id
+  WHERE a.category = 10;
