@@ -465,6 +465,7 @@ EXPRESSIONS: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     exp.Paren: lambda self, node: f"({self.sql(node, 'this')})",
     exp.Star: _constant("*"),
     exp.TryCast: _cast,
+    exp.Tuple: lambda self, node: f"({self.joined(node.expressions)})",
     nodes.ArrayConstructor: lambda self, node: f"ARRAY[{self.joined(node.elements)}]",
     nodes.Assignment: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.value)}",
     nodes.DecimalLiteral: _literal,

@@ -136,7 +136,7 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
             raise Failure(CommandProblem(problem), part.line, part.column)
         session.run(part)
         if target is not None:
-            session.count_inserted(target)
+            session.count_inserted(*target)
         return
     command, arguments = command_line
     try:

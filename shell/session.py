@@ -187,9 +187,9 @@ class Session:
         except ClientError as error:
             raise Failure(error, part.line, part.column) from None
 
-    def inserts_into(self, part: grammar.StatementText) -> str | None:
-        """The source to which ``part`` writes a row, if that should be reported; None for any other
-        statement.
+    def inserts_into(self, part: grammar.StatementText) -> tuple[str, int] | None:
+        """The source to which ``part`` writes rows, and their number, if that should be reported; None for
+        any other statement.
         """
         if not self.console.tty or not self.console.form.is_for_people:
             return None
@@ -202,13 +202,13 @@ class Session:
             tree = grammar.parse_statement(part, self.variables)
         except grammar.ParseFailed:
             return None  # the server reports the error
-        return tree.name if isinstance(tree, InsertValues) else None
+        return (tree.name, len(tree.rows)) if isinstance(tree, InsertValues) else None
 
-    def count_inserted(self, target: str) -> None:
-        """A row was written to ``target``."""
+    def count_inserted(self, target: str, count: int) -> None:
+        """``count`` rows were written to ``target``."""
         if self._inserted is not None and self._inserted[0] != target:
             self.report_inserted()
-        self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + 1)
+        self._inserted = (target, (self._inserted[1] if self._inserted is not None else 0) + count)
 
     def report_inserted(self) -> None:
         """Report how many rows were written since the last report."""

@@ -23,13 +23,14 @@ from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.analyzer.reads.binding import bind_read
 from ksql_spark.analyzer.reads.past import bind_verification
 from ksql_spark.analyzer.relations.joins import mirrored_withins
-from ksql_spark.analyzer.rows.inserts import BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import bind_traces
 from ksql_spark.analyzer.select.queries import bind_query
 
 __all__ = [
     "BoundChange",
+    "BoundInsert",
     "BoundRow",
     "Scope",
     "appended",

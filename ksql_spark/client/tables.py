@@ -72,10 +72,12 @@ def needed(name: str) -> Any:
 def of_entities(entities: Sequence[Mapping[str, Any]]) -> tuple[Columns, list[tuple[Any, ...]]]:
     """The results of statements that are not queries: the list in the last one, or its plain members."""
     last = entities[-1] if entities else {}
-    lists = [value for value in last.values() if isinstance(value, list) and value]
-    members = [v for v in lists if all(isinstance(one, Mapping) for one in v)]
+    lists = [value for name, value in last.items() if isinstance(value, list) and name != "warnings"]
+    members = [v for v in lists if v and all(isinstance(one, Mapping) for one in v)]
     plain = {name: value for name, value in last.items() if not isinstance(value, (list, Mapping))}
-    objects: list[Mapping[str, Any]] = members[0] if members else [plain]
+    objects: list[Mapping[str, Any]] = [plain]
+    if members or (lists and not any(lists)):  # an empty list has no rows
+        objects = members[0] if members else []
     names = list(dict.fromkeys(name for one in objects for name in one if not name.startswith("@")))
     rows = [tuple(_text(one.get(name)) for name in names) for one in objects] if names else []
     types = [_type_of([row[place] for row in rows]) for place in range(len(names))]

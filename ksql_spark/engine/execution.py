@@ -235,7 +235,9 @@ class StatementExecutor:
         for statement, action, *_ in checked:
             assert isinstance(action, Immediate)
             with located(statement, entities):
-                action.run()
+                entity = action.run()
+            if entity is not None:
+                entities.append(entity)
 
     def _run(
         self,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ksql_spark.entities.base import Body, Entity
+from ksql_spark.entities.schemas import FieldInfo
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,21 @@ class RowsChanged(Entity, type="rows_changed"):
     operation: str
     count: int
     message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsInserted(Entity, type="rows_inserted"):
+    """The answer to INSERT INTO … VALUES with RETURNING: what the columns became.
+
+    Args:
+        count: of the rows.
+        columns: the names and types.
+        rows: the values, in the order of the columns.
+    """
+
+    count: int
+    columns: tuple[FieldInfo, ...]
+    rows: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)

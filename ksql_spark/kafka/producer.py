@@ -133,10 +133,9 @@ class RecordProducer:
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, deliver)
 
-    def send_all(
-        self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], timestamp_ms: int
-    ) -> None:
-        """Write records, each a key and a value, and wait until the cluster has acknowledged all of them.
+    def send_all(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]]) -> None:
+        """Write records, each a key, a value and a time in epoch milliseconds, and wait until the cluster has
+        acknowledged all of them.
 
         Raises:
             KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED; others may have been written.
@@ -144,8 +143,8 @@ class RecordProducer:
         delivered: list[KsqlError | None] = []
         writer = self.writer(topic, lambda _, error: delivered.append(error))
         with writer.attention:
-            for number, (key, value) in enumerate(records):
-                writer.write(number, key, value, timestamp_ms)
+            for number, record in enumerate(records):
+                writer.write(number, *record)
             while len(delivered) < len(records):
                 writer.poll(0.1)
         for error in filter(None, delivered):

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlglot import ErrorLevel, exp
 
+from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.regexes import InvalidRegex, Regex
@@ -32,6 +33,7 @@ VERSION = "16.0"
 _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
 #: the first oid of our own objects, as in PostgreSQL
 _FIRST_OID = 16384
+_FIRST_FUNCTION = 1 << 24
 #: begins arrays among the values that SQLite returns
 _ARRAY = "\x01array:"
 #: how often a query is tried again with what it has missed
@@ -87,6 +89,8 @@ pg_roles: oid rolname rolsuper? rolinherit? rolcreaterole? rolcreatedb? rolcanlo
   rolconnlimit rolvaliduntil rolbypassrls? rolconfig
 pg_am: oid amname amtype
 pg_proc: oid proname pronamespace proowner prokind proretset? prorettype proargtypes proargnames proisagg?
+  pronargs proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic proallargtypes
+  proargmodes proacl
 pg_attrdef: oid adrelid adnum adbin
 pg_description: objoid classoid objsubid description
 pg_settings: name setting unit category short_desc
@@ -99,6 +103,8 @@ information_schema.views: table_catalog table_schema table_name view_definition
 information_schema.columns: table_catalog table_schema table_name column_name ordinal_position
   column_default is_nullable data_type character_maximum_length numeric_precision numeric_scale
   datetime_precision udt_catalog udt_schema udt_name is_identity is_generated is_updatable
+information_schema.routines: specific_catalog specific_schema specific_name routine_catalog routine_schema
+  routine_name routine_type data_type
 information_schema.table_constraints: constraint_catalog constraint_schema constraint_name table_catalog
   table_schema table_name constraint_type
 information_schema.key_column_usage: constraint_catalog constraint_schema constraint_name table_catalog
@@ -136,12 +142,16 @@ class Catalog:
 
     Args:
         sources: what the client may see.
+        functions: those of KSQL, if the client asks about functions.
     """
 
-    def __init__(self, sources: Iterable[SourceDescription]) -> None:
+    def __init__(
+        self, sources: Iterable[SourceDescription], functions: Iterable[FunctionDescriptionList] = ()
+    ) -> None:
         self._session = Session("", {}, 0)
         #: the time of the query that runs
         self._now = ""
+        self._has_relations = False
         #: why a function has failed in the query that runs
         self._refused: CatalogError | None = None
         self._db = sqlite3.connect(":memory:", isolation_level=None)
@@ -161,7 +171,10 @@ class Catalog:
             self._create(schema or "pg_catalog", table, [one.rstrip("?") for one in listed])
         for limit, most in _LIMITS.items():
             self._db.setlimit(limit, most)
+        #: oid of a function -> its arguments and result
+        self._signatures: dict[int, tuple[str, str]] = {}
         self._fill(list(sources))
+        self._fill_functions(functions)
         for function, call in self._functions().items():
             self._db.create_function(function, -1, self._explained(call))
         aggregate: Any = _ArrayAgg
@@ -179,7 +192,7 @@ class Catalog:
         adapted = sqlite_query(query.copy())
         text = adapted.sql("sqlite", unsupported_level=ErrorLevel.IGNORE)
         self._session, self._now = session, catalog_times.now()
-        has_relations = query.find(exp.Table) is not None
+        self._has_relations = has_relations = query.find(exp.Table) is not None
         self._db.execute("BEGIN")  # what is added for this query goes with it
         try:
             for _ in range(_MAX_TRIES):
@@ -276,6 +289,12 @@ class Catalog:
                 proname="array_recv" if type_.element else f"{type_.name}recv", prorettype=type_.oid,
                 proretset=0, proargtypes="",
             )  # fmt: skip
+        self._add(  # by which drivers know how long names may be
+            "pg_catalog.pg_type", oid=19, typname="name", typnamespace=_PG_CATALOG, typowner=_OWNER,
+            typlen=64, typbyval=0, typtype="b", typisdefined=1, typdelim=",", typcategory="S", typelem=0,
+            typrelid=0, typarray=0, typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
+            typispreferred=0, typinput="namein", typreceive=0,
+        )  # fmt: skip
         self._add(
             "pg_catalog.pg_database", oid=1, datname=DATABASE, datdba=_OWNER, encoding=6,
             datcollate="C.UTF-8", datctype="C.UTF-8", datistemplate=0, datallowconn=1, datconnlimit=-1,
@@ -289,6 +308,40 @@ class Catalog:
         self._add("pg_catalog.pg_settings", name="max_index_keys", setting="32")
         for number, source in enumerate(sources):
             self._add_source(_FIRST_OID + 2 * number, source)
+        self._db.execute("COMMIT")
+
+    def _fill_functions(self, functions: Iterable[FunctionDescriptionList]) -> None:
+        self._db.execute("BEGIN")
+        signatures = [(function, one) for function in functions for one in function.functions]
+        shown: set[tuple[str, ...]] = set()
+        for oid, (function, signature) in enumerate(signatures, _FIRST_FUNCTION):
+            name, is_table = shown_name(function.name), function.type.upper() == "TABLE"
+            arguments = [
+                f"{'VARIADIC ' if one.is_variadic else ''}{one.name.lower()} {one.type.lower()}".strip()
+                for one in signature.arguments
+            ]
+            result = f"{'SETOF ' if is_table else ''}{signature.return_type.lower()}"
+            if (name, *arguments) in shown:  # they differ in what a type name does not say
+                continue
+            shown.add((name, *arguments))
+            self._signatures[oid] = ", ".join(arguments), result
+            is_aggregate = function.type.upper() == "AGGREGATE"
+            self._add(
+                "pg_catalog.pg_proc", oid=oid, pronamespace=_PUBLIC, proowner=_OWNER, proname=name,
+                prokind="a" if is_aggregate else "f", proisagg=int(is_aggregate), proretset=int(is_table),
+                prorettype=values.TEXT.oid, proargtypes="", pronargs=len(arguments), proisstrict=0,
+                prosecdef=0, proleakproof=0, provolatile="s", proparallel="u", prosrc=function.name,
+                provariadic=0,
+            )  # fmt: skip
+            self._add(
+                "pg_catalog.pg_description", objoid=oid, classoid=0, objsubid=0,
+                description=signature.description or function.description,
+            )  # fmt: skip
+            self._add(
+                "information_schema.routines", specific_catalog=DATABASE, specific_schema=SCHEMA,
+                specific_name=f"{name}_{oid}", routine_catalog=DATABASE, routine_schema=SCHEMA,
+                routine_name=name, routine_type="FUNCTION", data_type=result,
+            )  # fmt: skip
         self._db.execute("COMMIT")
 
     def _add_source(self, oid: int, source: SourceDescription) -> None:
@@ -414,8 +467,13 @@ class Catalog:
             "current_user": lambda *_: self._session.user,
             "session_user": lambda *_: self._session.user,
             "user": lambda *_: self._session.user,
-            "current_setting": lambda name, *_: self._session.settings.get(str(name).lower()),
+            "current_setting": self._setting,
             "set_config": lambda name, value, *_: value,
+            "pg_sleep": lambda *_: "",
+            "pg_get_function_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
+            "pg_get_function_identity_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
+            "pg_get_function_result": lambda oid: self._signatures.get(oid, ("", ""))[1],
+            "obj_description": self._description,
             "pg_backend_pid": lambda *_: self._session.process_id,
             "pg_get_userbyid": lambda *_: DATABASE,
             "pg_encoding_to_char": lambda *_: "UTF8",
@@ -451,6 +509,19 @@ class Catalog:
             "regexp": _matches,
             "_regexp_i": lambda pattern, text: _matches(pattern, text, ignores_case=True),
         }  # fmt: skip
+
+    def _setting(self, name: Any, is_optional: Any = 0) -> str | None:
+        found = self._session.settings.get(str(name).lower())
+        is_unknown = found is None and name not in (None, "")
+        if is_unknown and not is_optional and not self._has_relations:
+            raise CatalogError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"')
+        return found
+
+    def _description(self, oid: Any, *_: Any) -> str | None:
+        row = self._db.execute(
+            "SELECT description FROM pg_catalog.pg_description WHERE objoid = ?", (oid,)
+        ).fetchone()
+        return row[0] if row else None
 
     def _index(self, name: str | None, oid: Any, at: int) -> str:
         """The statement that would create the index of a primary key, or its column at a place from 1."""

@@ -31,6 +31,7 @@ from typing import IO, Any
 
 from sqlglot import exp
 
+from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.server.postgres import values
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
@@ -71,15 +72,19 @@ class Described:
 
     Args:
         sources: the streams and tables.
+        functions: those of KSQL, if the client asks about functions.
     """
 
-    def __init__(self, sources: Sequence[SourceDescription]) -> None:
+    def __init__(
+        self, sources: Sequence[SourceDescription], functions: Sequence[FunctionDescriptionList] = ()
+    ) -> None:
         self.sources = tuple(sources)
+        self.functions = tuple(functions)
 
     @cached_property
     def data(self) -> bytes:
-        """The pickled sources, in the form that a process reads."""
-        return pickle.dumps(self.sources)
+        """The pickled sources and functions, in the form that a process reads."""
+        return pickle.dumps((self.sources, self.functions))
 
     @cached_property
     def key(self) -> bytes:
@@ -273,7 +278,7 @@ def main() -> None:
                 while len(catalogs) >= _MAX_KEPT:
                     catalogs.popitem(last=False)
                 _write(answers, pickle.dumps(None))
-                catalogs[key] = Catalog(_read(requests))
+                catalogs[key] = Catalog(*_read(requests))
             catalogs.move_to_end(key)
             answer: Any
             try:

@@ -71,6 +71,8 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Like(this=node.this, expression=node.expression)  # which ignores case in SQLite
         case exp.EQ(expression=exp.Any() as any_):
             return exp.Anonymous(this="_ANY", expressions=[node.this, any_.this.unnest()])
+        case exp.NEQ(expression=exp.Anonymous(expressions=[array])) if node.expression.name.upper() == "ALL":
+            return exp.Not(this=exp.Anonymous(this="_ANY", expressions=[node.this, array]))
         case exp.CurrentVersion():
             return exp.Anonymous(this="VERSION", expressions=[])
         case exp.EQ() | exp.NEQ() | exp.In():
@@ -99,7 +101,13 @@ def _one(node: exp.Expr) -> exp.Expr:
             return _sum(node)
         case exp.Ordered():
             node.set("nulls_first", None)
-        case exp.CurrentDatabase() | exp.CurrentSchema() | exp.CurrentUser() | exp.SessionUser():
+        case (
+            exp.CurrentCatalog()
+            | exp.CurrentDatabase()
+            | exp.CurrentSchema()
+            | exp.CurrentUser()
+            | exp.SessionUser()
+        ):
             return exp.Anonymous(this=node.sql_name(), expressions=[])
         case exp.Column(this=exp.Identifier() as name) if not node.table and name.name.lower() in (
             "current_catalog", "session_user", "user",
@@ -112,8 +120,9 @@ def _one(node: exp.Expr) -> exp.Expr:
         case exp.Table(this=exp.StringToArray() as array) if node.alias:
             return exp.select(exp.alias_(array.copy(), node.alias)).subquery(node.alias)
         case exp.Table(this=exp.Func()):
-            # the elements of what is always NULL here
-            nothing = exp.alias_(exp.Null(), node.alias or "unnest")
+            # the elements of what is always NULL here, and no keywords
+            named = "word" if node.this.name.lower() == "pg_get_keywords" else node.alias or "unnest"
+            nothing = exp.alias_(exp.Null(), named)
             return exp.select(nothing).where(exp.false()).subquery(node.alias or "unnest")
         case exp.ArrayAgg():
             if not isinstance(node.this, exp.Order):

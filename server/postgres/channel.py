@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from pygwire import BackendConnection, messages
+from pygwire import BackendStateMachine, ConnectionPhase, FrontendMessageDecoder, messages
 
 from ksql_spark import deadline
 from ksql_spark.deadline import Deadline
@@ -40,7 +40,7 @@ class Channel:
         self._reader = reader
         self._writer = writer
         self._limits = limits
-        self._protocol = BackendConnection()
+        self._decoder, self._phases = FrontendMessageDecoder(), BackendStateMachine()
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
         self._gone = asyncio.Event()
         self._cancelled = asyncio.Event()
@@ -58,7 +58,15 @@ class Channel:
 
     def received(self, data: bytes) -> Iterator[messages.PGMessage]:
         """The messages that are whole with ``data``. Raises what pygwire raises."""
-        return self._protocol.receive(data)
+        self._decoder.feed(data)
+        for message in self._decoder:
+            if isinstance(message, messages.Query) and self._phases.phase == ConnectionPhase.EXTENDED_QUERY:
+                # asyncpg sends a Query without a Sync before it, which PostgreSQL takes
+                self._phases.receive(messages.Sync())
+                self._phases.send(messages.ReadyForQuery())
+            self._phases.receive(message)  # type: ignore[arg-type]  # the decoder knows what clients send
+            self._decoder.phase = self._phases.phase
+            yield message
 
     async def has_more(self) -> bool:
         """Whether something of the client has arrived that was not read."""
@@ -88,7 +96,9 @@ class Channel:
 
     def send(self, message: messages.PGMessage) -> None:
         """Send a message."""
-        self._writer.write(self._protocol.send(message))
+        self._phases.send(message)  # type: ignore[arg-type]  # it refuses what only clients send
+        self._decoder.phase = self._phases.phase
+        self._writer.write(message.to_wire())
 
     def write(self, wires: Iterable[bytes]) -> None:
         """Send messages that are bytes already."""
@@ -142,6 +152,11 @@ class Channel:
         """Cancel what runs."""
         self._cancelled.set()
         self.interrupt()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the client has cancelled what runs."""
+        return self._cancelled.is_set()
 
     def interrupt(self) -> None:
         """End what runs in threads."""

@@ -10,7 +10,8 @@ import math
 import os
 import ssl
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from pygwire import ProtocolError, StateMachineError, TransactionStatus, messages
 
@@ -20,9 +21,9 @@ from ksql_spark.server.host import Host
 from ksql_spark.server.postgres import parameters, statements, values
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses
 from ksql_spark.server.postgres.channel import CHUNK_BYTES, Channel
-from ksql_spark.server.postgres.copying import copied
+from ksql_spark.server.postgres.copying import BINARY_END, BINARY_HEAD, copied
 from ksql_spark.server.postgres.execution import Execution, is_read_early
-from ksql_spark.server.postgres.failures import Failure, error_fields
+from ksql_spark.server.postgres.failures import CANCELLED, Failure, error_fields
 from ksql_spark.server.postgres.portals import Column, Portal, Prepared
 from ksql_spark.server.postgres.statements import Kind, PgStatement
 from ksql_spark.server.protocol.connections import Limits
@@ -89,6 +90,9 @@ class Connection:
         #: whether the client's login waits for us, not for the client
         self.is_checked = False
         self._is_skipping = False
+        #: the messages that have come and were not handled, and the bytes of one that is not complete
+        self._received: Iterator[messages.PGMessage] = iter(())
+        self._came = self._handled = 0
         self.process_id = process_id
         self.secret = os.urandom(4)
 
@@ -111,7 +115,7 @@ class Connection:
             async with asyncio.timeout(self._limits.header_s):
                 is_in = await self._log_in()
             if is_in:
-                await self._work()
+                await self._work_until_expiry()
         except (ConnectionError, TimeoutError) as error:
             LOG.debug("a PostgreSQL client's connection ended: %s", error)
         except (ProtocolError, StateMachineError, ValueError, IndexError, struct.error) as error:
@@ -210,38 +214,54 @@ class Connection:
 
     # ---- messages --------------------------------------------------------------------------------------
 
+    async def _work_until_expiry(self) -> None:
+        """Handle messages until the client leaves, or its token has expired."""
+        expires = self._execution.principal.expires
+        try:
+            async with asyncio.timeout(None if expires is None else max(0.0, expires - time.time())) as limit:
+                await self._work()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            LOG.info("the connection of %s ends: its token has expired", self.client)
+            await self._channel.refuse("28000", "The token has expired. Connect again with a new one.")
+
     async def _work(self) -> None:
         """Handle messages until the client leaves."""
         pump = asyncio.create_task(self._channel.pump())
         try:
-            came = handled = 0
-            while data := await self._channel.next_input(is_begun=came > 0):
-                came += len(data)
-                if came > self._host.most_request_bytes:
-                    problem = f"A message may have {self._host.most_request_bytes:,} bytes."
-                    await self._channel.refuse("54000", problem)
+            while (message := await self._next_message()) is not None:
+                if isinstance(message, messages.Terminate):
                     return
-                is_long = came > CHUNK_BYTES
-                received = self._channel.received(data)
-                while (message := await self._message(received, is_long)) is not None:
-                    came = 0
-                    if isinstance(message, messages.Terminate):
-                        return
-                    await self._handle(message)
-                    handled += 1
-                    if handled % _MESSAGES_AT_ONCE == 0:
-                        await asyncio.sleep(0)
-                await self._channel.flush()
+                await self._handle(message)
         finally:
             pump.cancel()
 
-    async def _message(
-        self, received: Iterator[messages.PGMessage], is_long: bool
-    ) -> messages.PGMessage | None:
-        """The next message; a long one is read in a thread."""
-        if is_long:
-            return await self._channel.work_on(next, received, None)
-        return next(received, None)
+    async def _next_message(self) -> messages.PGMessage | None:
+        """The next message, a long one read in a thread; None: there is none, or one is too long."""
+        while True:
+            is_long = self._came > CHUNK_BYTES
+            message = (
+                await self._channel.work_on(next, self._received, None)
+                if is_long
+                else next(self._received, None)
+            )
+            if message is not None:
+                self._came = 0
+                self._handled += 1
+                if self._handled % _MESSAGES_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+                return message
+            await self._channel.flush()
+            data = await self._channel.next_input(is_begun=self._came > 0)
+            self._came += len(data)
+            if self._came > self._host.most_request_bytes:
+                problem = f"A message may have {self._host.most_request_bytes:,} bytes."
+                await self._channel.refuse("54000", problem)
+                return None
+            if not data:
+                return None
+            self._received = self._channel.received(data)
 
     async def _handle(self, message: messages.PGMessage) -> None:
         if self._is_skipping and not isinstance(message, messages.Sync):
@@ -302,8 +322,9 @@ class Connection:
         is_empty = True
         while (statement := await self._channel.work_on(statements.next_statement, pieces)) is not None:
             is_empty = False
-            portal = Portal(Prepared(statement, []))
+            portal: Portal | None = None
             try:
+                portal = self._execution.portal_of(Prepared(statement, []))
                 await self._execution.open(portal)
                 if portal.columns is not None and statement.kind != Kind.COPY:
                     self._channel.send(portal.row_description())
@@ -311,40 +332,18 @@ class Connection:
             except (KsqlError, RequestError, Failure) as error:
                 raise _Placed(_fields(error, statement)) from error
             finally:
-                await portal.close()
+                if portal is not None:
+                    await portal.close()
         if is_empty:
             self._channel.send(messages.EmptyQueryResponse())
         self._ready()
 
     async def _parse(self, message: messages.Parse) -> None:
-        size = len(message.query) + 4 * len(message.param_types)
-        prepared = self._execution.prepared
-        if message.statement:
-            if message.statement in prepared:
-                raise Failure("42P05", f"There is a prepared statement {message.statement[:63]!r} already.")
-            held = (len(one.statement.piece.text) + 4 * len(one.types) for one in prepared.values())
-            self._execution.check_room("prepared statements", len(prepared), sum(held) + size)
-        prepared.pop(message.statement, None)
-        statement, columns, casts = await self._channel.work_on(_parsed, message.query)
-        types = list(message.param_types)
-        types += [0] * (max(statement.parameters, default=0) - len(types))
-        if 0 in types:
-            types_by_place = await self._execution.types_of(statement) if columns else {}
-            types_by_place[parameters.LIMIT] = values.INT8.oid
-            types = [
-                oid
-                or values.oid_of(casts.get(number, ""))
-                or parameters.type_of(columns.get(number), types_by_place)
-                for number, oid in enumerate(types, 1)
-            ]
-        types = [one or values.TEXT.oid for one in types]
-        prepared[message.statement] = Prepared(statement.without_tree(), types)
+        await self._execution.prepare(message.statement, message.query, message.param_types)
         self._channel.send(messages.ParseComplete())
 
     async def _bind(self, message: messages.Bind) -> PgStatement:
-        prepared = self._execution.prepared.get(message.statement)
-        if prepared is None:
-            raise Failure("26000", f"There is no prepared statement {message.statement!r}.")
+        prepared = self._execution.prepared_as(message.statement)
         count, formats = len(message.param_values), message.param_formats
         if len(formats) > 1 and len(formats) != count:
             problem = f"bind message has {len(formats)} parameter formats but {count} parameters"
@@ -365,7 +364,9 @@ class Connection:
         before = portals.pop(message.portal, None)
         if before is not None:
             await before.close()
-        portals[message.portal] = Portal(prepared, arguments, size, message.result_formats)
+        portals[message.portal] = self._execution.portal_of(
+            prepared, arguments, size=size, formats=message.result_formats
+        )
         self._channel.send(messages.BindComplete())
         return prepared.statement
 
@@ -374,11 +375,11 @@ class Connection:
             portal = self._execution.portal(message.name)
             if is_read_early(portal.prepared.statement):
                 await self._execution.open(portal)
+            elif not portal.is_open:
+                portal.columns = await self._execution.columns(portal.prepared)
             self._channel.send(portal.row_description() if portal.columns is not None else messages.NoData())
             return portal.prepared.statement
-        prepared = self._execution.prepared.get(message.name)
-        if prepared is None:
-            raise Failure("26000", f"There is no prepared statement {message.name!r}.")
+        prepared = self._execution.prepared_as(message.name)
         self._channel.send(messages.ParameterDescription(type_oids=prepared.types))
         columns = prepared.columns = await self._execution.columns(prepared)
         portal = Portal(prepared, columns=columns)
@@ -408,18 +409,23 @@ class Connection:
         if statement.kind == Kind.EMPTY:
             self._channel.send(messages.EmptyQueryResponse())
             return
+        if statement.kind == Kind.COPY_IN:
+            await self._copy_in(portal)
         if portal.columns is None or portal.batches is None:
             self._channel.send(messages.CommandComplete(tag=portal.tag or statement.tag))
             return
-        copying = portal.copying
+        copying, head = portal.copying, b""
         if copying is not None:
-            formats = [0] * len(portal.columns)
-            self._channel.send(messages.CopyOutResponse(overall_format=0, col_formats=formats))
-            if copying.has_header:
+            form = int(copying.is_binary)
+            formats = [form] * len(portal.columns)
+            self._channel.send(messages.CopyOutResponse(overall_format=form, col_formats=formats))
+            if copying.is_binary:
+                head = BINARY_HEAD  # before the first row, in its message
+            elif copying.has_header:
                 names = [column.name.encode() for column in portal.columns]
-                self._channel.write([copied(names, copying).to_wire()])
+                self._channel.send(messages.CopyData(data=copied(names, copying)))
         encoders = [
-            column.type.binary if portal.format(at) else column.type.text
+            column.type.binary if portal.format(at) or (copying and copying.is_binary) else column.type.text
             for at, column in enumerate(portal.columns)
         ]
         sent = 0
@@ -430,7 +436,10 @@ class Connection:
                 None if value is None else encode(value) for value, encode in zip(row, encoders, strict=False)
             ]
             cells += [None] * (len(encoders) - len(cells))
-            wire = (copied(cells, copying) if copying else messages.DataRow(columns=cells)).to_wire()
+            if copying is None:
+                wire = messages.DataRow(columns=cells).to_wire()
+            else:
+                wire, head = messages.CopyData(data=head + copied(cells, copying)).to_wire(), b""
             pieces.append(wire)
             size += len(wire)
             sent += 1
@@ -446,11 +455,48 @@ class Connection:
             self._channel.send(messages.PortalSuspended())
             return
         if copying is not None:
+            if copying.is_binary:
+                self._channel.send(messages.CopyData(data=head + BINARY_END))
             self._channel.send(messages.CopyDone())
         tag = statement.tag if statement.tag in ("SHOW", "EXPLAIN") else f"SELECT {portal.count}"
         if statement.kind in (Kind.FETCH, Kind.COPY):
             tag = f"{statement.tag} {portal.count}"
-        self._channel.send(messages.CommandComplete(tag=tag))
+        self._channel.send(messages.CommandComplete(tag=portal.tag or tag))
+
+    async def _copy_in(self, portal: Portal) -> None:
+        """Take the rows of COPY … FROM STDIN.
+
+        An error waits until the client has sent all: it may not look before.
+        """
+        target, copying = await self._execution.copy_in(portal.prepared.statement)
+        try:
+            form = int(portal.prepared.statement.details["options"].is_binary)
+            formats = [form] * len(target.columns)
+            self._channel.send(messages.CopyInResponse(overall_format=form, col_formats=formats))
+            await self._channel.flush()
+            pieces: list[bytes] = []
+            size, failed = 0, None
+            while not isinstance(message := await self._next_message(), messages.CopyDone):
+                match message:
+                    case messages.CopyData():
+                        pieces.append(message.data)
+                        size += len(message.data)
+                    case messages.CopyFail():
+                        raise Failure("57014", f"COPY from stdin failed: {message.error_message[:200]}")
+                    case None | messages.Terminate():
+                        raise ConnectionResetError("the client has gone")
+                if self._channel.is_cancelled:
+                    failed = Failure("57014", CANCELLED)
+                if size > CHUNK_BYTES or failed is not None or copying.is_over:
+                    data, pieces, size = b"".join(pieces), [], 0
+                    if failed is None and not copying.is_over:
+                        await self._host.read(lambda data=data: copying.feed(data))  # type: ignore[misc]
+            if failed is not None:
+                raise failed
+            await self._host.read(lambda: copying.feed(b"".join(pieces)))
+            portal.tag = f"COPY {await self._host.read(copying.finish)}"
+        finally:
+            target.inserter.close()
 
     def _ready(self) -> None:
         is_begun = self._execution.is_in_transaction
@@ -502,14 +548,3 @@ def _is_text_of(described: Sequence[Column], actual: Sequence[Column]) -> bool:
     return len(described) == len(actual) and all(
         old.type in (values.TEXT, new.type) for old, new in zip(described, actual, strict=True)
     )
-
-
-def _parsed(
-    text: str,
-) -> tuple[PgStatement, Mapping[int, str | int | parameters.Elements], Mapping[int, str]]:
-    """The one statement of a text, what its parameters are compared with, and to what they are cast."""
-    pieces = statements.split(text)
-    statement = statements.next_statement(pieces) or PgStatement(Kind.EMPTY, "")
-    if next(pieces, None) is not None:
-        raise Failure("42601", "A prepared statement is one statement.")
-    return statement, parameters.columns_of(statement), parameters.casts_of(statement)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pygwire import messages
+from sqlglot import exp
 
 from ksql_spark.authorization import Rights
 from ksql_spark.config import canonical
 from ksql_spark.entities import Entity
-from ksql_spark.entities.catalog import PropertiesList
-from ksql_spark.entities.commands import RowsChanged
+from ksql_spark.entities.catalog import FunctionDescriptionList, FunctionNameList, PropertiesList
+from ksql_spark.entities.commands import RowsChanged, RowsInserted
 from ksql_spark.entities.queries import QueryDescriptionEntity
+from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.entities.wire import to_json
 from ksql_spark.server.callbacks import until_current
@@ -22,17 +27,27 @@ from ksql_spark.server.postgres import parameters, values
 from ksql_spark.server.postgres.catalog import Session
 from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
 from ksql_spark.server.postgres.channel import Channel
+from ksql_spark.server.postgres.copy_in import CopyIn
 from ksql_spark.server.postgres.failures import CatalogError, Failure
+from ksql_spark.server.postgres.inserts import InsertText
 from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, columns_of, once
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.postgres.settings import Settings
-from ksql_spark.server.postgres.statements import Kind, PgStatement, catalog_tree, statement_of
+from ksql_spark.server.postgres.statements import (
+    Kind,
+    PgStatement,
+    catalog_tree,
+    next_statement,
+    split,
+    statement_of,
+)
 from ksql_spark.server.postgres.tables import table_of
-from ksql_spark.server.security.access import note_query, note_statements
+from ksql_spark.server.security.access import AUDIT, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY
+from ksql_spark.server.streaming.row_copy import RowCopy
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import Engine, QueryStream, Request
+    from ksql_spark.engine import Engine, QueryStream, Request, RowInserter
 
 #: how long one read of a query waits, seconds
 _READ_S = 1.0
@@ -42,6 +57,8 @@ _MAX_NAMED = 1_000
 _ROWS_AT_ONCE = 500
 #: bytes of results of the catalog that the portals and cursors of a connection hold
 _MAX_HELD_BYTES = 64 << 20
+#: what conditions give for NULL: on this port, what SQL says, unless the client sets it
+_NULLS = "ksql.sql.nulls"
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
@@ -116,6 +133,7 @@ class Execution:
 
     async def columns(self, prepared: Prepared) -> tuple[Column, ...] | None:
         """The columns of a statement that has no values yet."""
+        prepared = self.portal_of(prepared).prepared
         statement = prepared.statement
         stand_ins = [parameters.stand_in(oid) for oid in prepared.types]
         if statement.kind == Kind.QUERY and statement.piece.verb != "PRINT":
@@ -124,7 +142,9 @@ class Execution:
             assert isinstance(entity, QueryDescriptionEntity), "of EXPLAIN"
             return columns_of(entity.query_description.fields, statement.labels)
         if statement.kind == Kind.FETCH:  # which would take rows
-            return self._cursor(statement).columns
+            return self._cursor(statement).columns if statement.tag == "FETCH" else None
+        if (insert := statement.details.get("insert")) is not None:
+            return await self._returned(insert)
         if not is_read_early(statement):
             return None
         portal = Portal(prepared, stand_ins)
@@ -133,6 +153,75 @@ class Execution:
         finally:
             await portal.close()
         return portal.columns
+
+    async def _returned(self, insert: InsertText) -> tuple[Column, ...]:
+        """The columns of RETURNING; those that are not there are left to the engine."""
+        fields = {field.name: field for field in await self._fields(insert.target)}
+        columns: list[Column] = []
+        for one in insert.returned:
+            if one.column is None:
+                columns += columns_of(fields.values(), ())
+            elif one.column in fields:
+                columns.append(Column(one.label, values.type_of(fields[one.column].schema)))
+            else:
+                columns.append(Column(one.label, values.INT8))  # ROWTIME
+        return tuple(columns)
+
+    async def _fields(self, name: str) -> tuple[FieldInfo, ...]:
+        """The columns of a stream or table of ours; none if the client may not see it."""
+        sources = await self._sources()
+        return next((source.fields for source in sources if source.name == name), ())
+
+    async def prepare(self, name: str, text: str, types: Sequence[int]) -> None:
+        """Keep a statement by its name; nothing: until the next one without a name.
+
+        Args:
+            types: oids of the types of the first parameters; 0: of any.
+        """
+        size = len(text) + 4 * len(types)
+        if name:
+            if name in self.prepared:
+                raise Failure("42P05", f"There is a prepared statement {name[:63]!r} already.")
+            held = (len(one.statement.piece.text) + 4 * len(one.types) for one in self.prepared.values())
+            self.check_room("prepared statements", len(self.prepared), sum(held) + size)
+        self.prepared.pop(name, None)
+        statement, columns, casts = await self._channel.work_on(_parsed, text)
+        listed = [*types, *[0] * (max(statement.parameters, default=0) - len(types))]
+        if 0 in listed:
+            types_by_place = await self.types_of(statement) if columns else {}
+            types_by_place[parameters.LIMIT] = values.INT8.oid
+            listed = [
+                oid
+                or values.oid_of(casts.get(number, ""))
+                or parameters.type_of(columns.get(number), types_by_place)
+                for number, oid in enumerate(listed, 1)
+            ]
+        self.prepared[name] = Prepared(statement.without_tree(), [one or values.TEXT.oid for one in listed])
+
+    def portal_of(self, prepared: Prepared, arguments: Sequence[Any] = (), **options: Any) -> Portal:
+        """A portal for a statement; EXECUTE stands for the statement that was prepared.
+
+        Args:
+            options: of `Portal`.
+
+        Raises:
+            Failure: there is no such statement, or a value does not fit.
+        """
+        if prepared.statement.kind != Kind.EXECUTE:
+            return Portal(prepared, arguments, **options)
+        executed = self.prepared_as(prepared.statement.details["name"])
+        texts = prepared.statement.details["arguments"]
+        if len(texts) != len(executed.types):
+            raise Failure("42601", f"The statement takes {len(executed.types)} parameters.")
+        raw = [None if text is None else text.encode() for text in texts]
+        options["size"] = sum(len(one) for one in raw if one is not None)
+        return Portal(executed, parameters.decoded(executed.types, raw, ()), **options)
+
+    def prepared_as(self, name: str) -> Prepared:
+        """A prepared statement. Raises Failure."""
+        if (prepared := self.prepared.get(name)) is None:
+            raise Failure("26000", f"There is no prepared statement {name!r}.")
+        return prepared
 
     # ---- results ---------------------------------------------------------------------------------------
 
@@ -173,10 +262,17 @@ class Execution:
             case Kind.FETCH:
                 await self._open_fetch(portal)
             case Kind.CLOSE:
-                if (cursor := self._cursors.pop(statement.details["name"], None)) is not None:
-                    await cursor.close()
+                name = statement.details["name"]
+                for closed in [name] if name is not None else list(self._cursors):
+                    if (cursor := self._cursors.pop(closed, None)) is not None:
+                        await cursor.close()
             case Kind.COPY:
                 await self._open_copy(portal)
+            case Kind.INSERT:
+                await self._open_insert(portal)
+            case Kind.PREPARE:
+                types = [values.oid_of(type_) or 0 for type_ in statement.details["types"]]
+                await self.prepare(statement.details["name"], statement.details["text"], types)
         portal.check_formats()
 
     async def request(self, statement: PgStatement, arguments: Sequence[Any]) -> Request:
@@ -188,6 +284,9 @@ class Execution:
             if one > len(arguments):
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
+        properties = dict(self.settings.properties)
+        if statement.kind == Kind.QUERY or statement.tag in ("UPDATE", "DELETE"):
+            properties = {_NULLS: "ansi"} | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts
@@ -195,7 +294,7 @@ class Execution:
         )
         return Request(
             text,
-            dict(self.settings.properties),
+            properties,
             parameters=named or None,
             rights=self.principal.rights,
             user=self.principal.user,
@@ -280,6 +379,12 @@ class Execution:
             portal.batches = once(rows)
             return
         for entity in entities:
+            if isinstance(entity, RowsInserted):
+                names = [one.label for one in statement.details["insert"].returned]
+                portal.columns = columns_of(entity.columns, ["" if name == "*" else name for name in names])
+                portal.batches = once(entity.rows)
+                portal.tag = statement.tag
+                continue
             if isinstance(entity, RowsChanged):
                 is_all = entity.operation == "TRUNCATE"
                 portal.tag = "TRUNCATE TABLE" if is_all else f"{entity.operation} {entity.count}"
@@ -294,8 +399,13 @@ class Execution:
         tree = await self._channel.work_on(catalog_tree, statement)
         if tree is None:
             raise Failure("42601", "The query of the catalog cannot be read.")
-        session = Session(self.user or "anonymous", self.settings.values, self._process_id)
-        described = await self._catalog_of()
+        for name, value in settings_in(tree):
+            self.set(name, value)
+        settings = self.settings.values | {
+            name.lower(): is_ for name, is_ in self.settings.properties.items()
+        }
+        session = Session(self.user or "anonymous", settings, self._process_id)
+        described = await self._catalog_of(asks_about_functions(tree))
         most_s = timeout_s(self.settings.values.get("statement_timeout", ""))
         arguments = portal.values
         asking = asyncio.ensure_future(
@@ -318,13 +428,26 @@ class Execution:
             reason = f"The open results of a connection may have {_MAX_HELD_BYTES >> 20} MiB. Close some."
             raise Failure("53400", reason)
         portal.columns = tuple(Column(*both) for both in zip(answer.names, answer.types, strict=True))
-        portal.batches = _pieces(answer)
+        portal.batches = self._pieces(answer, sleep_s(tree, arguments), most_s)
 
-    async def _catalog_of(self) -> Described:
+    async def _pieces(self, rows: Rows, asleep_s: float, most_s: float) -> Batches:
+        """The rows of the catalog, after a time for which the client wants to wait (``pg_sleep``)."""
+        if asleep_s:
+            limit_s = most_s if "statement_timeout" in self.settings.values else asleep_s
+            await self._channel.unless_cancelled(asyncio.ensure_future(asyncio.sleep(min(asleep_s, limit_s))))
+            if asleep_s > limit_s:
+                raise Failure("57014", "canceling statement due to statement timeout")
+        for some in rows:
+            yield some
+
+    async def _catalog_of(self, has_functions: bool) -> Described:
         sources = await self._sources()
-        if self._described is None or self._described.sources != sources:
-            self._described = Described(sources)
-        return self._described
+        described = self._described
+        if has_functions:
+            return Described(sources, await self._host.call(described_functions))
+        if described is None or described.sources != sources:
+            described = self._described = Described(sources)
+        return described
 
     async def _sources(self) -> tuple[SourceDescription, ...]:
         rights = self.principal.rights
@@ -341,6 +464,10 @@ class Execution:
         match statement.tag:
             case "BEGIN":
                 self.is_in_transaction = True
+            case "SAVEPOINT" | "RELEASE" | "ROLLBACK" if statement.details.get("is_partial", True):
+                # each statement has taken effect: there is nothing to go back to
+                if not self.is_in_transaction:
+                    raise Failure("25P01", f"{statement.tag} of a savepoint needs a transaction: BEGIN.")
             case "COMMIT" | "ROLLBACK":
                 self.is_in_transaction = False
                 for cursor in self._cursors.values():
@@ -348,14 +475,34 @@ class Execution:
                 self._cursors.clear()
                 await self.close_portals(but=portal)
             case "SET":
-                self.settings.set(statement.details["name"], statement.details["value"])
-            case "RESET" | "DISCARD":
-                self.settings.reset(statement.details["name"].lower())
+                self.set(statement.details["name"], statement.details["value"])
+            case "RESET":
+                self.set(statement.details["name"], None)
+            case "DISCARD":
+                if statement.details["name"].upper() == "ALL":
+                    self.set("all", None)
+                    self.prepared.clear()
+                    for cursor in self._cursors.values():
+                        await cursor.close()
+                    self._cursors.clear()
             case "DEALLOCATE":
                 name = statement.details["name"]
                 if name.upper() == "ALL":
                     self.prepared.clear()
-                self.prepared.pop(name, None)
+                else:
+                    self.prepared_as(name)
+                    del self.prepared[name]
+
+    def set(self, name: str, value: str | None) -> None:
+        """Change a setting; None: to its default. The client hears of those that it was told of before."""
+        before = dict(self.settings.parameter_statuses())
+        if value is None:
+            self.settings.reset(name.lower())
+        else:
+            self.settings.set(name, value)
+        for told, now in self.settings.parameter_statuses():
+            if now != before[told]:
+                self._channel.send(messages.ParameterStatus(name=told, value=now))
 
     async def _property(self, name: str) -> str:
         """The value of a property of ours: the connection's own, or the server's."""
@@ -370,9 +517,14 @@ class Execution:
         return str(next(matches, None) or "")
 
     async def _open_fetch(self, portal: Portal) -> None:
-        cursor = self._cursor(portal.prepared.statement)
+        statement = portal.prepared.statement
+        cursor = self._cursor(statement)
+        fetched = self._fetched(cursor, **statement.details)
+        if statement.tag == "MOVE":
+            portal.tag = f"MOVE {sum([len(some) async for some in fetched])}"
+            return
         portal.columns = cursor.columns
-        portal.batches = self._fetched(cursor, **portal.prepared.statement.details)
+        portal.batches = fetched
 
     async def _fetched(
         self, cursor: Portal, name: str, count: int | None, timeout_s: float | None
@@ -407,10 +559,134 @@ class Execution:
         portal.columns = inner.columns
         portal.batches = inner.batches
 
+    # ---- rows of the client ----------------------------------------------------------------------------
 
-async def _pieces(rows: Rows) -> Batches:
-    for some in rows:
-        yield some
+    async def rows_into(self, target: str, names: Sequence[str]) -> RowTarget:
+        """What writes rows into a stream or table of ours.
+
+        Args:
+            names: of the columns that the rows have; none: all.
+
+        Raises:
+            Failure: there is no such column.
+            KsqlError: as `Engine.inserter`.
+        """
+        AUDIT.info("%s: copies into %s", self.principal.name, target)
+        news, quoted = threading.Event(), "`" + target.replace("`", "``") + "`"
+        properties, rights = dict(self.settings.properties), self.principal.rights
+        inserter = await self._host.call(lambda engine: engine.inserter(quoted, properties, news.set, rights))
+        fields = {one.name: one for one in await self._fields(target) if one.type in (None, "KEY")}
+        if unknown := [name for name in names if name not in fields]:
+            raise Failure("42703", f"{target} has no column {unknown[0]}. It has {', '.join(fields)}.")
+        columns = tuple(Column(name, values.type_of(fields[name].schema)) for name in names or fields)
+        return RowTarget(inserter, RowCopy(inserter, news), columns)
+
+    async def copy_in(self, statement: PgStatement) -> tuple[RowTarget, CopyIn]:
+        """What takes the rows of COPY … FROM STDIN. Raises as `rows_into`."""
+        details = statement.details
+        target = await self.rows_into(details["target"], details["columns"])
+        return target, CopyIn(target.copy, target.columns, details["options"], self._host.most_request_bytes)
+
+    async def _open_insert(self, portal: Portal) -> None:
+        """Insert what a query returns."""
+        statement = portal.prepared.statement
+        inner = portal.inner()
+        target = await self.rows_into(statement.details["target"], statement.details["columns"])
+        try:
+            await self.open(inner)
+            assert inner.batches is not None, "of a query"
+            if len(inner.columns or ()) != len(target.columns):
+                raise Failure(
+                    "42601",
+                    f"The query has {len(inner.columns or ())} columns, "
+                    f"and {statement.details['target']} takes {len(target.columns)}.",
+                )
+            names = [f"`{column.name.replace('`', '``')}`" for column in target.columns]
+            count, is_taken = 0, True
+            while is_taken and await inner.has_more():
+                rows, inner.waiting = inner.waiting[::-1], []
+
+                def write(rows: Sequence[Sequence[Any]] = rows, first: int = count + 1) -> bool:
+                    return all(
+                        target.copy.add(f"row {at}", dict(zip(names, row, strict=True)))
+                        for at, row in enumerate(rows, first)
+                    )
+
+                is_taken = await self._host.read(write)
+                count += len(rows)
+            portal.tag = f"INSERT 0 {await self._host.read(target.copy.finish)}"
+        finally:
+            target.inserter.close()
+            await inner.close()
+
+
+class RowTarget(NamedTuple):
+    """What writes rows into a stream or table.
+
+    Args:
+        inserter: of the engine; to be closed.
+        copy: hands rows over to it.
+        columns: by our names, with their types.
+    """
+
+    inserter: RowInserter
+    copy: RowCopy
+    columns: tuple[Column, ...]
+
+
+def sleep_s(query: exp.Expr, arguments: Sequence[Any]) -> float:
+    """How long a query wants to wait by ``pg_sleep``, seconds."""
+    total = 0.0
+    for call in query.find_all(exp.Anonymous):
+        if call.name.lower() == "pg_sleep" and len(call.expressions) == 1:
+            value = parameters.literal(call.expressions[0].unnest(), arguments)
+            try:
+                total += max(0.0, float(value.name))
+            except ValueError:
+                raise Failure("42883", "pg_sleep takes a number of seconds.") from None
+    if not math.isfinite(total):
+        raise Failure("22003", "pg_sleep takes a number of seconds.")
+    return total
+
+
+def settings_in(query: exp.Expr) -> list[tuple[str, str]]:
+    """The settings that a query changes by ``set_config``, with their values."""
+    calls = [call for call in query.find_all(exp.Anonymous) if call.name.lower() == "set_config"]
+    literals = [call.expressions[:2] for call in calls]
+    return [
+        (both[0].name, both[1].name)
+        for both in literals
+        if len(both) == 2 and all(isinstance(one, exp.Literal) for one in both)
+    ]
+
+
+def asks_about_functions(query: exp.Expr) -> bool:
+    """Whether a query is about functions; that for types, which drivers send, names some of PostgreSQL's."""
+    names = {table.name.lower() for table in query.find_all(exp.Table)}
+    is_of_types = any(column.name.lower() == "typreceive" for column in query.find_all(exp.Column))
+    return bool(names & {"pg_proc", "routines"}) and not is_of_types
+
+
+def described_functions(engine: Engine) -> tuple[FunctionDescriptionList, ...]:
+    """All functions of KSQL with their signatures."""
+    from ksql_spark.engine import Request
+
+    (listed,) = engine.execute(Request("SHOW FUNCTIONS;"))
+    assert isinstance(listed, FunctionNameList), "of SHOW FUNCTIONS"
+    text = "".join(f"DESCRIBE FUNCTION `{one.name}`;" for one in listed.functions)
+    entities = engine.execute(Request(text))
+    return tuple(one for one in entities if isinstance(one, FunctionDescriptionList))
+
+
+def _parsed(
+    text: str,
+) -> tuple[PgStatement, Mapping[int, str | int | parameters.Elements], Mapping[int, str]]:
+    """The one statement of a text, what its parameters are compared with, and to what they are cast."""
+    pieces = split(text)
+    statement = next_statement(pieces) or PgStatement(Kind.EMPTY, "")
+    if next(pieces, None) is not None:
+        raise Failure("42601", "A prepared statement is one statement.")
+    return statement, parameters.columns_of(statement), parameters.casts_of(statement)
 
 
 def is_read_early(statement: PgStatement) -> bool:

@@ -105,9 +105,17 @@ def type_of(place: str | int | Elements | None, types: Mapping[Any, int]) -> int
 
 def decoded_arguments(types: Sequence[int], message: messages.Bind) -> list[Any]:
     """The values of parameters, whose types have these oids. Raises Failure."""
-    formats = message.param_formats
+    return decoded(types, message.param_values, message.param_formats)
+
+
+def decoded(types: Sequence[int], raw_values: Sequence[bytes | None], formats: Sequence[int]) -> list[Any]:
+    """Values as clients send them: in the format 0, text, or 1, binary; of all, of each, or text for none.
+
+    Raises:
+        Failure: one is wrong.
+    """
     arguments = []
-    for at, (raw, oid) in enumerate(zip(message.param_values, types, strict=True)):
+    for at, (raw, oid) in enumerate(zip(raw_values, types, strict=True)):
         deadline.check()
         is_binary = bool(formats) and (formats[at] if len(formats) > 1 else formats[0]) == 1
         try:

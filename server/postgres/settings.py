@@ -17,6 +17,7 @@ _DEFAULTS = {
     "intervalstyle": "postgres", "standard_conforming_strings": "on",
     "transaction_isolation": "read committed",
     "transaction_read_only": "off", "default_transaction_read_only": "off", "search_path": "public",
+    "default_table_access_method": "heap",
     "is_superuser": "off", "max_identifier_length": "63", "extra_float_digits": "1", "lc_collate": "C.UTF-8",
 }  # fmt: skip
 #: those that a client is told of when it connects, as PostgreSQL spells them
@@ -56,7 +57,9 @@ class Settings:
         held = sum(len(one) + len(is_) for one, is_ in [*self.values.items(), *self.properties.items()])
         if len(name) + len(value) + held > _MAX_CHARACTERS:
             raise Failure("53400", f"The settings of a connection may have {_MAX_CHARACTERS:,} characters.")
-        if canonical(name) is not None:
+        if value.upper() == "DEFAULT" or (name.lower() == "timezone" and value.upper() == "LOCAL"):
+            self.reset(name.lower())
+        elif canonical(name) is not None:
             self.properties[name] = value
         else:
             self.values[name.lower()] = value
@@ -68,4 +71,5 @@ class Settings:
             self.properties.clear()
         else:
             self.properties.pop(name, None)
-            self.set(name, _DEFAULTS.get(name, ""))
+            self.values.pop(name, None)
+            self.values |= {name: _DEFAULTS[name]} if name in _DEFAULTS else {}

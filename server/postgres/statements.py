@@ -16,10 +16,11 @@ from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
 from ksql_spark.grammar.cursor import Cursor
 from ksql_spark.server.postgres.copying import copy_options
 from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.inserts import read_insert
 from ksql_spark.server.postgres.labels import labels
-from ksql_spark.server.postgres.names import is_name
+from ksql_spark.server.postgres.names import is_name, name_of
 from ksql_spark.server.postgres.relations import relations
-from ksql_spark.server.postgres.respelling import Respelt, respelt, word
+from ksql_spark.server.postgres.respelling import Respelt, respelt, word, word_at
 from ksql_spark.server.postgres.trees import tree_of
 
 #: the maximum bytes of a statement, which the command log would not take either
@@ -27,12 +28,12 @@ MAX_BYTES = 1_000_000
 #: the highest number of a parameter: the protocol counts them in two bytes
 _MAX_PARAMETERS = 65_535
 _LOCAL = frozenset((
-    "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "SET", "RESET", "DISCARD",
-    "DEALLOCATE", "LISTEN", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM", "ANALYZE",
+    "BEGIN", "START", "COMMIT", "END", "SAVEPOINT", "RELEASE", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM",
+    "ANALYZE",
 ))  # fmt: skip
 #: objects that are in the tags of CREATE, DROP and ALTER
 _TAGGED = frozenset(("STREAM", "TABLE", "CONNECTOR", "TYPE"))
-_LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT", "ABORT": "ROLLBACK"}
+_LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT"}
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
 _LISTS = frozenset((
     "streams", "tables", "topics", "queries", "functions", "properties", "types", "variables", "connectors",
@@ -57,6 +58,12 @@ class Kind(Enum):
     FETCH = auto()
     CLOSE = auto()
     COPY = auto()
+    #: rows of the client for a stream or table
+    COPY_IN = auto()
+    #: an INSERT of what a query returns now
+    INSERT = auto()
+    PREPARE = auto()
+    EXECUTE = auto()
 
 
 @dataclass(frozen=True)
@@ -179,6 +186,8 @@ def _kind_of(piece: StatementText) -> PgStatement:
     first = word(piece.tokens[0])
     second = piece.tokens[1] if len(piece.tokens) > 1 else None
     is_property = second is not None and second.token_type == TokenType.STRING
+    if first in _REFUSED:
+        raise Failure("0A000", _REFUSED[first])
     if (rule := _RULES.get(first)) is not None and not (first == "SET" and is_property):
         return _read(piece, rule)
     if first in _LOCAL and not (first == "SET" and is_property):
@@ -224,8 +233,6 @@ def _ksql(kind: Kind, piece: StatementText, tag: str) -> PgStatement:
 
 
 def _tag(piece: StatementText) -> str:
-    if piece.verb == "INSERT":
-        return "INSERT 0 1"
     if piece.verb in ("CREATE", "DROP", "ALTER") and piece.object in _TAGGED:
         return f"{piece.verb} {piece.object}"
     return word(piece.tokens[0])
@@ -243,8 +250,10 @@ class _Reader(Cursor):
         """DECLARE name … CURSOR … FOR query."""
         self.expect_word("DECLARE")
         name = self._name()
-        while self.one_of("BINARY", "ASENSITIVE", "INSENSITIVE", "SCROLL") or self.word("NO", "SCROLL"):
+        while self.one_of("BINARY", "ASENSITIVE", "INSENSITIVE") or self.word("NO", "SCROLL"):
             pass
+        if self.is_word("SCROLL"):
+            raise Failure("0A000", "SCROLL is not supported: a cursor goes forward only. Leave the word out.")
         self.expect_word("CURSOR")
         if self.one_of("WITH", "WITHOUT"):
             self.expect_word("HOLD")
@@ -254,10 +263,10 @@ class _Reader(Cursor):
         return self._statement(Kind.DECLARE, inner, name=name)
 
     def fetch(self) -> PgStatement:
-        """FETCH [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""
-        self.expect_one_of("FETCH", "MOVE")
-        if self.is_word("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE"):
-            raise Failure("0A000", "A cursor goes forward only: FETCH [n | ALL] FROM name.")
+        """FETCH or MOVE [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""
+        verb = self.expect_one_of("FETCH", "MOVE")
+        if self.is_word(*_BACKWARD) or self.is_symbol(TokenType.DASH):
+            raise Failure("0A000", f"A cursor goes forward only: {verb} [n | ALL] FROM name.")
         self.one_of("FORWARD", "NEXT")
         count: int | None = 1
         if self.is_symbol(TokenType.NUMBER):
@@ -267,7 +276,8 @@ class _Reader(Cursor):
         self.one_of("FROM", "IN")
         name = self._name()
         timeout_s = self.bracketed(self._timeout) if self.word("WITH") else None
-        return self._statement(Kind.FETCH, name=name, count=count, timeout_s=timeout_s)
+        fetch = self._statement(Kind.FETCH, name=name, count=count, timeout_s=timeout_s)
+        return replace(fetch, tag=verb)
 
     def whole_number(self, most: int) -> int:
         """An integer."""
@@ -299,12 +309,12 @@ class _Reader(Cursor):
         return float(number) / per_second
 
     def close(self) -> PgStatement:
-        """CLOSE name."""
+        """CLOSE name | ALL."""
         self.expect_word("CLOSE")
-        return self._statement(Kind.CLOSE, name=self._name())
+        return self._statement(Kind.CLOSE, name=None if self.word("ALL") else self._name())
 
     def copy_(self) -> PgStatement:
-        """COPY (query) | name [(columns)] TO STDOUT options."""
+        """COPY (query) | name [(columns)] TO STDOUT | FROM STDIN options."""
         self.expect_word("COPY")
         inner: PgStatement | None = None
         if self.is_symbol(TokenType.L_PAREN):
@@ -313,23 +323,47 @@ class _Reader(Cursor):
             first = self.at
             while not self.is_word("FROM", "TO") and not self.at_end():
                 self._skip_brackets()
+            if self.is_word("FROM"):
+                return self._copied_in(first)
             inner = self._selected(first)
-        direction = self.expect_one_of("FROM", "TO")
-        if direction == "FROM":
-            raise Failure("0A000", "COPY … FROM is not supported. Rows come by INSERT.")
+        self.expect_word("TO")
         if not self.word("STDOUT"):
             raise Failure("0A000", "COPY writes to STDOUT only.")
         options = self._tokens[self.at :]
         self.skip(len(options))
         return self._statement(Kind.COPY, inner, options=copy_options(options))
 
-    def _selected(self, first: int) -> PgStatement:
-        """``SELECT columns FROM table`` for what is from a token on: ``table (columns)``."""
+    def _copied_in(self, first: int) -> PgStatement:
+        """FROM STDIN options, behind ``name [(columns)]``."""
+        opened, last = self._split_target(first)
+        columns = tuple(
+            name_of(one, self._whole) for one in self._tokens[opened + 1 : self.at - 1] if is_name(one)
+        )
+        self.expect_word("FROM")
+        if not self.word("STDIN"):
+            raise Failure("0A000", "COPY reads from STDIN only. In psql, \\copy reads a file.")
+        options = self._tokens[self.at :]
+        self.skip(len(options))
+        copy = self._statement(
+            Kind.COPY_IN,
+            target=name_of(self._tokens[last], self._whole),
+            columns=columns,
+            options=copy_options(options),
+        )
+        return replace(copy, tag="COPY")
+
+    def _split_target(self, first: int) -> tuple[int, int]:
+        """Where the columns of ``name (columns)`` open, and the last token of the name."""
         opened = next(
             (at for at in range(first, self.at) if self._tokens[at].token_type == TokenType.L_PAREN), self.at
         )
         if first == opened:
             self.fail("COPY takes a table, or a query in parentheses")
+        return opened, opened - 1
+
+    def _selected(self, first: int) -> PgStatement:
+        """``SELECT columns FROM table`` for what is from a token on: ``table (columns)``."""
+        opened, _ = self._split_target(first)
         columns = self._text_of(opened + 1, self.at - 1)
         return statement_of(f"SELECT {columns or '*'} FROM {self._text_of(first, opened)}")
 
@@ -369,10 +403,92 @@ class _Reader(Cursor):
         self.skip(len(self._tokens) - self.at)
         return self._statement(Kind.LOCAL, name=name, value=value)
 
+    def insert(self) -> PgStatement:
+        """INSERT: of rows, or of what a query returns; a query that goes on is the engine's."""
+        is_continuous = before_emit(self._tokens) is not None
+        read = read_insert(self.piece, is_continuous)
+        if read is None:
+            return self.other(Kind.STATEMENT, "INSERT 0 0")
+        if read.query is None:
+            made = self.other(Kind.STATEMENT, f"INSERT 0 {read.rows}")
+            return replace(made, details={"insert": read} if read.returned else {})
+        inner = self._inner(*read.query)
+        self.skip(len(self._tokens) - self.at)
+        return self._statement(Kind.INSERT, inner, target=read.target, columns=read.columns)
+
+    def explain(self) -> PgStatement:
+        """EXPLAIN, with PostgreSQL's options that change nothing here."""
+        at = self.at + 1
+        if word_at(self._tokens, at) == "(" and word_at(self._tokens, at + 1) in _EXPLAIN_OPTIONS:
+            self.skip(1)
+            end = self._skip_brackets()
+        else:
+            end = at
+            while word_at(self._tokens, end) in ("VERBOSE", "ANALYZE", "ANALYSE"):
+                end += 1
+        options = [word(one) for one in self._tokens[at:end]]
+        if "ANALYZE" in options or "ANALYSE" in options:
+            raise Failure("0A000", "EXPLAIN runs nothing: leave ANALYZE out.")
+        if {"JSON", "XML", "YAML"} & set(options):
+            raise Failure("0A000", "EXPLAIN has the format TEXT only.")
+        if end > at:
+            piece = replace(self.piece, tokens=(*self._tokens[:1], *self._tokens[end:]))
+            self.skip(len(self._tokens) - self.at)
+            return replace(_ksql(Kind.STATEMENT, piece, "EXPLAIN"), is_moved=True)
+        return self.other(Kind.STATEMENT, "EXPLAIN")
+
+    def prepare(self) -> PgStatement:
+        """PREPARE name [(types)] AS statement."""
+        self.expect_word("PREPARE")
+        name = self._name()
+        types: tuple[str, ...] = ()
+        if self.is_symbol(TokenType.L_PAREN):
+            first = self.at
+            self._skip_brackets()
+            types = tuple(one.strip() for one in self._text_of(first + 1, self.at - 1).split(","))
+        self.expect_word("AS")
+        text = self._text_of(self.at, len(self._tokens))
+        self.skip(len(self._tokens) - self.at)
+        return self._statement(Kind.PREPARE, name=name, types=types, text=text)
+
+    def execute(self) -> PgStatement:
+        """EXECUTE name [(literals)]."""
+        self.expect_word("EXECUTE")
+        name = self._name()
+        arguments = tuple(self.bracketed(lambda: self.listed(self._literal))) if not self.at_end() else ()
+        return self._statement(Kind.EXECUTE, name=name, arguments=arguments)
+
+    def _literal(self) -> str | None:
+        """A literal as text, with or without a cast; None: NULL."""
+        sign = "-" if self.symbol(TokenType.DASH, "-") else ""
+        token = self._curr
+        if not (self.is_symbol(TokenType.STRING) or self.is_symbol(TokenType.NUMBER)) and not (
+            self.is_word("NULL", "TRUE", "FALSE")
+        ):
+            self.fail("EXECUTE takes literals: numbers, texts in quotes, TRUE, FALSE and NULL")
+        value = None if self.is_word("NULL") else sign + token.text
+        self.skip(1)
+        if self.symbol(TokenType.DCOLON, "::"):
+            self.skip(1)
+            while not (self.at_end() or self.is_symbol(TokenType.COMMA) or self.is_symbol(TokenType.R_PAREN)):
+                self._skip_brackets()
+        return value
+
+    def rollback(self) -> PgStatement:
+        """ROLLBACK of a transaction; any other one, and ABORT EVOLUTION, is KSQL's."""
+        following = word_at(self._tokens, 1)
+        place = 2 if following in ("WORK", "TRANSACTION") else 1
+        ends = len(self._tokens) == place or word_at(self._tokens, place) == "AND"
+        if ends or word_at(self._tokens, place) == "TO":
+            self.skip(len(self._tokens) - self.at)
+            return self._statement(Kind.LOCAL, tag="ROLLBACK", is_partial=not ends)
+        return self.other(Kind.STATEMENT, word(self._tokens[0]))
+
     def last(self) -> PgStatement:
         """RESET name, DISCARD ALL, DEALLOCATE name."""
         self.skip(1)
-        self.word("PREPARE")
+        if len(self._tokens) - self.at > 1:
+            self.word("PREPARE")
         name = self._text_of(self.at, len(self._tokens)).strip('"')
         self.skip(len(self._tokens) - self.at)
         return self._statement(Kind.LOCAL, name=name)
@@ -382,7 +498,7 @@ class _Reader(Cursor):
         return self.is_symbol(TokenType.DOT) or self.is_symbol(TokenType.DOT, -1)
 
     def _statement(self, kind: Kind, inner: PgStatement | None = None, **details: Any) -> PgStatement:
-        tag = word(self.piece.tokens[0]) if kind == Kind.LOCAL else kind.name
+        tag = details.pop("tag", word(self.piece.tokens[0]) if kind == Kind.LOCAL else kind.name)
         return PgStatement(kind, self.piece.text, tag, details=details, inner=inner)
 
     def _inner(self, first: int, end: int) -> PgStatement:
@@ -422,10 +538,22 @@ class _Reader(Cursor):
         return self._whole[self._tokens[first].start : self._tokens[end - 1].end + 1]
 
 
+_BACKWARD = ("BACKWARD", "PRIOR", "FIRST", "LAST", "ABSOLUTE", "RELATIVE")
+_EXPLAIN_OPTIONS = frozenset((
+    "ANALYZE", "VERBOSE", "COSTS", "SETTINGS", "GENERIC_PLAN", "BUFFERS", "WAL", "TIMING", "SUMMARY",
+    "FORMAT",
+))  # fmt: skip
+_REFUSED = {
+    "LISTEN": "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES sends rows as they arrive.",
+    "NOTIFY": "NOTIFY is not supported. INSERT a row into a stream; SELECT … EMIT CHANGES sends it on.",
+    "COMMENT": "COMMENT ON is not supported: streams and tables have no comments.",
+}
 _RULES = {
     "DECLARE": _Reader.declare, "FETCH": _Reader.fetch, "MOVE": _Reader.fetch, "CLOSE": _Reader.close,
     "COPY": _Reader.copy_, "SHOW": _Reader.show, "SET": _Reader.set_, "RESET": _Reader.last,
-    "DISCARD": _Reader.last, "DEALLOCATE": _Reader.last,
+    "DISCARD": _Reader.last, "DEALLOCATE": _Reader.last, "PREPARE": _Reader.prepare,
+    "EXECUTE": _Reader.execute, "ROLLBACK": _Reader.rollback, "ABORT": _Reader.rollback,
+    "INSERT": _Reader.insert, "EXPLAIN": _Reader.explain,
 }  # fmt: skip
 
 

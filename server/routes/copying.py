@@ -7,7 +7,7 @@ import contextlib
 import io
 import queue
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from fastapi import Request
@@ -25,7 +25,7 @@ from ksql_spark.server.host import Host
 from ksql_spark.server.models import described
 from ksql_spark.server.security.access import AUDIT, principal_of
 from ksql_spark.server.security.middleware import media_type
-from ksql_spark.server.streaming.responses import encode
+from ksql_spark.server.streaming.row_copy import RowCopy
 
 if TYPE_CHECKING:
     from ksql_spark.engine import RowInserter
@@ -42,8 +42,6 @@ FORMS = {
 }
 #: how many pieces of the body wait in memory
 PIECES = 8
-#: rows that are written together
-ROWS = 500
 _FILE = {"schema": {"type": "string", "format": "binary"}}
 
 
@@ -84,65 +82,20 @@ def _copied(inserter: RowInserter, news: threading.Event, file: BinaryIO, form: 
     """Write the rows of a file; returns their number.
 
     Raises:
-        KsqlError: BAD_REQUEST with the place of the first row that is refused, and how many were written.
+        KsqlError: as `RowCopy.finish`.
     """
-    copying = _Copying(inserter)
+    copy = RowCopy(inserter, news)
     misfit = None
     try:
         for place, row in row_files.rows_of(file, form, inserter.fields):
-            if not copying.add(place, row):
+            if not copy.add(place, row):
                 break
     except row_files.Misfit as error:
         misfit = str(error)
     except ModuleNotFoundError:
         reason = "The server lacks pyarrow, which Parquet needs: pip install 'ksql-spark[frames]'"
         raise KsqlError("BAD_REQUEST", reason=reason) from None
-    copying.write()
-    while True:
-        news.clear()
-        refused = copying.acknowledge()
-        if refused is not None or inserter.is_idle:
-            break
-        news.wait(1.0)
-    if (what := refused or misfit) is not None:
-        before = f"{copying.written} row{' was' if copying.written == 1 else 's were'} written before it."
-        raise KsqlError("BAD_REQUEST", reason=f"{what.rstrip('.')}. {before}")
-    return copying.written
-
-
-class _Copying:
-    """Rows on their way to a stream or table, with their places while they may still be refused."""
-
-    def __init__(self, inserter: RowInserter) -> None:
-        self._inserter = inserter
-        self._rows: list[bytes] = []
-        self._places: dict[int, str] = {}
-        self._count = 0
-        self.written = 0
-
-    def add(self, place: str, row: Mapping[str, Any]) -> bool:
-        """Take a row; False if one was refused."""
-        self._places[self._count] = place
-        self._count += 1
-        self._rows.append(encode(row))
-        return len(self._rows) < ROWS or self.write()
-
-    def write(self) -> bool:
-        """Write the rows that wait; False if one was refused."""
-        rows, self._rows = self._rows, []
-        return self._inserter.insert(rows) and self.acknowledge() is None
-
-    def acknowledge(self) -> str | None:
-        """Note what is written; what was refused, and why."""
-        acknowledged = self._inserter.acknowledged()
-        for done in range(acknowledged.first, acknowledged.end):
-            self._places.pop(done, None)
-        self.written = acknowledged.end
-        return (
-            None
-            if acknowledged.error is None
-            else f"{self._places[acknowledged.end]}: {acknowledged.error.message}"
-        )
+    return copy.finish(misfit)
 
 
 class _Body(io.RawIOBase):

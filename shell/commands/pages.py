@@ -109,8 +109,11 @@ PAGES: Mapping[type[Statement], Page] = {
     ),
     inserts.InsertValues: Page(
         ("INSERT INTO", "VALUES"),
-        "write a row",
-        ("INSERT INTO orders (id, item, price) VALUES (1, 'tea', 2.5);",),
+        "write rows",
+        (
+            "INSERT INTO orders (id, item, price) VALUES (1, 'tea', 2.5);",
+            "INSERT INTO orders (id, item, price) VALUES (2, 'jam', 3.5), (3, 'tea', 2.5) RETURNING id;",
+        ),
     ),
     inserts.InsertSelect: Page(
         ("INSERT INTO SELECT", "INSERT SELECT"),

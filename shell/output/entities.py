@@ -171,6 +171,11 @@ def _row_explanation(entity: Entity) -> Iterator[Part]:
     yield from entity.get("notes") or []
 
 
+def _rows_inserted(entity: Entity) -> Iterator[Part]:
+    if columns := [column.get("name", "") for column in entity.get("columns") or []]:
+        yield table(columns, entity.get("rows") or [])
+
+
 def _moment(time_ms: int | None) -> str:
     if time_ms is None:
         return ""
@@ -638,6 +643,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "query_descriptions": _query_descriptions,
     "row_explanation": _row_explanation,
     "rows_changed": lambda entity: iter([text(entity.get("message"))]),
+    "rows_inserted": _rows_inserted,
     "services": _services,
     "sink_description": _sink,
     "sinks": _sinks,

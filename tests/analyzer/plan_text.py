@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ksql_spark.analyzer import BoundRow
+from ksql_spark.analyzer import BoundInsert
 from ksql_spark.metastore.sources import DataSource, FormatSpec, Windowing
 from ksql_spark.plan.clauses import WindowSpec
 from ksql_spark.plan.nodes import (
@@ -53,8 +53,10 @@ def text(bound: Any) -> str:
             return "\n".join(_pull(bound))
         case Job():
             return "\n".join(_batch(bound))
-        case BoundRow():
-            return "\n".join(f"{name} = {value}" for name, value in bound.values)
+        case BoundInsert():
+            rows = [[f"{name} = {value}" for name, value in row.values] for row in bound.rows]
+            returning = [f"RETURNING {_list(name for name, _ in bound.returning)}"] if bound.returning else []
+            return "\n".join("\n".join(lines) for lines in (*rows, returning) if lines)
     raise TypeError(f"no text for {bound!r}")
 
 

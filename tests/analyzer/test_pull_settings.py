@@ -119,6 +119,13 @@ def test_lookups_and_ranges_are_allowed(store: MetaStore, sql: str, looked_up: i
     assert (None if lookups is None else len(lookups)) == looked_up
 
 
+def test_with_sqls_nulls_no_key_equals_null(store: MetaStore) -> None:
+    ansi = {"ksql.sql.nulls": "ansi"}
+    for where, count in (("k = NULL", 0), ("k IN ('a', NULL)", 1), ("k = CAST(NULL AS STRING)", 0)):
+        read = bind(f"SELECT n FROM t WHERE {where};", store, **ansi)
+        assert len(read.lookups) == count, where
+
+
 @pytest.mark.parametrize(
     "where",
     ["k IN ('a', NULL)", "n = 1 OR k IN (NULL)", "k = CAST(NULL AS STRING)", "CAST(NULL AS STRING) = k"],

@@ -121,21 +121,26 @@ def _is_determined(
 
 
 def _in_order_of_times(declared: dict[str, CreateSource], statements: list[Statement]) -> bool:
-    """Whether no INSERT has an earlier time than one before it."""
-    times = [_time(s, declared.get(s.name)) for s in statements if isinstance(s, InsertValues)]
+    """Whether no row is inserted with an earlier time than one before it."""
+    inserts = [s for s in statements if isinstance(s, InsertValues)]
+    times = [time for s in inserts for time in _times(s, declared.get(s.name))]
     return None not in times and times == sorted(t for t in times if t is not None)
 
 
-def _time(insert: InsertValues, source: CreateSource | None) -> float | None:
-    """The event time of an inserted row, infinite where it is the clock's; None where it cannot be told."""
+def _times(insert: InsertValues, source: CreateSource | None) -> list[float | None]:
+    """The event times of the inserted rows: infinite where it is the clock's, None where it is not known."""
     if source is None:
-        return None
+        return [None]
     column = str(property_values(source.properties).get("TIMESTAMP", "ROWTIME")).upper()
     names = [c.name.upper() for c in insert.columns] or [c.name.upper() for c in source.columns]
     if column not in names:
-        return math.inf if column == "ROWTIME" else None
+        return [math.inf if column == "ROWTIME" else None]
+    return [_time(row, names.index(column)) for row in insert.rows]
+
+
+def _time(row: exp.Tuple, place: int) -> float | None:
     try:
-        value = literal_value(insert.values[names.index(column)])
+        value = literal_value(row.expressions[place])
     except (ValueError, IndexError):
         return None
     return float(value) if isinstance(value, int) else None

@@ -266,8 +266,10 @@ CREATE TABLE s (id INT, PRIMARY KEY (id)) WITH (kafka_topic='s');
 WITH x AS (SELECT a FROM s)   INSERT INTO t SELECT * FROM x;
 -- 1:15 INSERT INTO … SELECT has no column list: SELECT all columns in their order.
 INSERT INTO s (a, b) SELECT a, b FROM t;
--- 1:29 VALUES takes one row: write an INSERT for each row.
-INSERT INTO s VALUES (1, 2) , (3, 4);
+-- 1:30 The statement ends too early.
+INSERT INTO s VALUES (1, 2) , ;
+-- 1:42 RETURNING takes * or names of columns.
+INSERT INTO s (a) VALUES (1) RETURNING a + 1;
 -- 1:10 DESCRIBE takes only the name: DESCRIBE C.
 DESCRIBE TABLE c;
 -- 1:11 TERMINATE takes only the name: TERMINATE CSAS_X_1.

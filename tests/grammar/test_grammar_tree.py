@@ -267,10 +267,13 @@ def test_synonyms() -> None:
 
 
 def test_insert_values() -> None:
-    node = grammar.parse_one("INSERT INTO s (a, `b`) VALUES (1, NULL)")
+    node = grammar.parse_one("INSERT INTO s (a, `b`) VALUES (1, NULL), (2, 'x') RETURNING a, s.`b` AS c")
     assert isinstance(node, InsertValues)
     assert [c.this for c in node.columns] == ["A", "b"]
-    assert [nodes.literal_value(v) for v in node.values] == [1, None]
+    rows = [[nodes.literal_value(v) for v in row.expressions] for row in node.rows]
+    assert rows == [[1, None], [2, "x"]]
+    returned = [item for item in node.returning if isinstance(item, nodes.SelectItem)]
+    assert [(item.this.name, item.alias_name) for item in returned] == [("A", None), ("b", "C")]
 
 
 def test_equality_sees_case_in_strings() -> None:

@@ -75,6 +75,6 @@ def test_the_fixture(pytester: pytest.Pytester, namespace: dict[str, Any]) -> No
             assert row == (run, "tea")
         """
     )
-    result = pytester.runpytest_subprocess("-p", "ksql_spark.pytest_plugin")
+    result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=2)
     assert not [row for row in db.sql("SHOW STREAMS;") if row.name.startswith("FIXTURE")]

@@ -253,14 +253,13 @@ def test_a_server_that_is_killed_writes_each_row_of_a_database_once(
                 for key, n, is_gone in rows:
                     if is_gone and expected[key] == n:
                         del expected[key]
-                producer.send_all("many", [(None, f'{{"N": {n}}}'.encode()) for _, n, _ in rows], 1)
+                producer.send_all("many", [(None, f'{{"N": {n}}}'.encode(), 1) for _, n, _ in rows])
                 producer.send_all(
                     "last",
                     [
-                        (key.to_bytes(4, "big"), None if is_gone else f'{{"V": {n}}}'.encode())
+                        (key.to_bytes(4, "big"), None if is_gone else f'{{"V": {n}}}'.encode(), 1)
                         for key, n, is_gone in rows
                     ],
-                    1,
                 )
                 sent += 200
             if life < 3:

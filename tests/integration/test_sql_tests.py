@@ -28,7 +28,7 @@ def test_tests_that_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([str(FILES / "wrong.sql"), "--timeout", "15"])
+    code = main([str(FILES / "wrong.sql"), "--timeout", "60"])
     out, err = capsys.readouterr()
     assert (code, err) == (1, "")
     assert out.endswith("0 passed, 8 failed\n")
@@ -37,7 +37,7 @@ def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> 
         "                      ROWTIME | ID | B\n"
         "            EXPECTED  7       | 1  | longer\n"
         "            ACTUAL    7       | 1  | x\n",
-        "wrong.sql:8:1: Expected another record in A, but there were no more than 0 after 15 s.\n",
+        "wrong.sql:8:1: Expected another record in A, but there were no more than 0 after 60 s.\n",
         "wrong.sql:13:1: Expected a tombstone, but the record has values: ID 1, B x, ROWTIME ",
         "wrong.sql:17:1: Expected schema does not match actual.\n"
         "            EXPECTED  ID INTEGER, B STRING\n"

@@ -21,11 +21,20 @@ from ksql_spark.config import warning
 from ksql_spark.engine import Acknowledged, QueryStream, Request, ResultColumn, Row, Rows
 from ksql_spark.engine.metrics import LAG, LATENCY, Figure
 from ksql_spark.entities import Entity
-from ksql_spark.entities.catalog import FunctionNameList, PropertiesList, Property, SimpleFunctionInfo
+from ksql_spark.entities.catalog import (
+    ArgumentInfo,
+    FunctionDescriptionList,
+    FunctionInfo,
+    FunctionNameList,
+    PropertiesList,
+    Property,
+    SimpleFunctionInfo,
+)
 from ksql_spark.entities.commands import (
     CommandStatus,
     CommandStatusEntity,
     RowsChanged,
+    RowsInserted,
     StateRebuilt,
     WarningEntity,
 )
@@ -88,6 +97,23 @@ from ksql_spark.entities.sources import (
 from ksql_spark.errors import KsqlError, Position
 from ksql_spark.spark.traffic import Times
 
+UCASE = FunctionDescriptionList(
+    statement_text="DESCRIBE FUNCTION UCASE",
+    name="UCASE",
+    description="Upper case.",
+    author="",
+    version="",
+    path="internal",
+    type="SCALAR",
+    functions=(
+        FunctionInfo(
+            arguments=(ArgumentInfo(name="str", type="STRING", description="", is_variadic=False),),
+            argument_types=("STRING",),
+            return_type="STRING",
+            description="Upper case.",
+        ),
+    ),
+)
 FIELDS = (
     FieldInfo("VENDORID", SchemaInfo("INTEGER"), "KEY"),
     FieldInfo("FARE_AMOUNT", SchemaInfo("DECIMAL", parameters=DecimalParameters(8, 2))),
@@ -407,6 +433,8 @@ class FakeEngine:
                     described(name, of) for name, of in self.sources.items() if of == kind_of_source
                 )
                 return [SourceDescriptionList(statement_text=shown, source_descriptions=descriptions)]
+            case ["DESCRIBE", "FUNCTION"]:
+                return [UCASE]
             case ["DESCRIBE", name]:
                 name = name.strip("`")
                 if name not in self.sources:
@@ -430,7 +458,11 @@ class FakeEngine:
                 if not self.is_valid_property(name):
                     raise KsqlError("PROPERTY_UNKNOWN", statement=text, name=name)
                 return []
-            case ["INSERT", _] if "VALUES" in text.upper():
+            case ["INSERT", _] if "RETURNING" in text.upper():
+                fields = (FIELDS[0], FIELDS[2], FieldInfo("Where", SchemaInfo("STRING")))
+                rows = ((1, "a", "a"), (2, "b", "b"))
+                return [RowsInserted(statement_text=shown, count=2, columns=fields, rows=rows)]
+            case ["INSERT", _]:
                 return []
             case ["UPDATE" | "DELETE" | "TRUNCATE" as operation, _]:
                 message = f"2 rows of RIDES {'updated' if operation == 'UPDATE' else 'deleted'}"
@@ -481,8 +513,8 @@ class FakeEngine:
         self, target: str, properties: Any, on_news: Callable[[], None], rights: Rights = ALL_RIGHTS
     ) -> FakeInserter:
         """As Engine.inserter; there is only RIDES."""
-        if target.upper() != "RIDES":
-            raise KsqlError("INSERT_UNKNOWN", name=target, similar="")
+        if (name := target.strip("`").upper()) != "RIDES":
+            raise KsqlError("INSERT_UNKNOWN", name=name, similar="")
         self.inserter_made = FakeInserter(on_news)
         self.inserter_rights = rights
         return self.inserter_made

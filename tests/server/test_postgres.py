@@ -65,6 +65,8 @@ EXPECTED = (
     datetime.datetime(1999, 12, 31, 23, 59, 59, 999_000), Decimal("-12345.0600"), b"Hi", ["a", 'b"c\\', None],
     [1, -2], {"NAME": "Ann"}, "x",
 )  # fmt: skip
+#: what requests of the port say about NULL
+SQL_NULLS = {"ksql.sql.nulls": "ansi"}
 
 
 atexit.register(catalog_process.CatalogProcesses.close, CATALOGS)
@@ -200,7 +202,7 @@ def test_a_lookup_needs_no_query(port: Port, monkeypatch: pytest.MonkeyPatch, is
     monkeypatch.setattr(port.engine, "look_up", lambda *request: asked.append(request) or answer)
     with port.connect() as connection:
         assert connection.execute("SELECT * FROM rides WHERE i = %s", (7,)).fetchall() == [EXPECTED]
-    assert asked == [("SELECT * FROM rides WHERE i = :p1;", {}, {"p1": 7}, None, ALL_RIGHTS)]
+    assert asked == [("SELECT * FROM rides WHERE i = :p1;", SQL_NULLS, {"p1": 7}, None, ALL_RIGHTS)]
     assert port.engine.requests == []
 
 
@@ -309,12 +311,12 @@ def test_changed_rows_are_counted(port: Port) -> None:
 def test_properties_of_the_connection(port: Port) -> None:
     with port.connect(options="-c auto.offset.reset=earliest") as connection:
         connection.execute("SELECT * FROM rides EMIT CHANGES LIMIT 1")
-        assert port.engine.requests[-1].properties == {"auto.offset.reset": "earliest"}
+        assert port.engine.requests[-1].properties == SQL_NULLS | {"auto.offset.reset": "earliest"}
         connection.execute("SET application_name = 'me'")
         assert connection.execute("SHOW application_name").fetchone() == ("me",)
         connection.execute("UNSET 'auto.offset.reset'")
         connection.execute("SELECT * FROM rides")
-        assert port.engine.requests[-1].properties == {}
+        assert port.engine.requests[-1].properties == SQL_NULLS
 
 
 def test_a_property_that_is_refused_is_not_kept(port: Port) -> None:
@@ -322,7 +324,7 @@ def test_a_property_that_is_refused_is_not_kept(port: Port) -> None:
         with pytest.raises(psycopg.Error, match=r"no\.such\.thing"):
             connection.execute("SET 'no.such.thing' = '1'")
         connection.execute("SELECT * FROM rides")
-        assert port.engine.requests[-1].properties == {}
+        assert port.engine.requests[-1].properties == SQL_NULLS
 
 
 def test_an_error_has_its_place_and_the_connection_goes_on(port: Port) -> None:
@@ -511,10 +513,10 @@ def test_copy(port: Port) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("COPY rides TO STDOUT (FORMAT binary)", "COPY writes FORMAT csv or text."),
+        ("COPY rides TO STDOUT (FORMAT xml)", "COPY has FORMAT csv, text or binary."),
         ("COPY rides TO STDOUT (FORMAT csv, FORCE_QUOTE *)", "COPY has no option FORCE_QUOTE here"),
-        ("COPY rides TO STDOUT (DELIMITER '--')", "DELIMITER is one character."),
-        ("COPY rides FROM STDIN", "COPY … FROM is not supported. Rows come by INSERT."),
+        ("COPY rides TO STDOUT (DELIMITER '--')", "DELIMITER is one character of ASCII."),
+        ("COPY rides FROM '/tmp/x'", "COPY reads from STDIN only. In psql, \\copy reads a file."),
         ("COPY rides TO '/tmp/x'", "COPY writes to STDOUT only."),
     ],
 )
@@ -647,6 +649,10 @@ def test_too_much_of_the_catalog_is_refused(catalog_db: Catalog, query: str) -> 
     with pytest.raises(CatalogError) as refused:
         asked(catalog_db, query)
     assert refused.value.state == TOO_MUCH[query]
+
+
+#: what requests of the port have for NULL
+SQL_NULLS = {"ksql.sql.nulls": "ansi"}
 
 
 @pytest.fixture(scope="session")

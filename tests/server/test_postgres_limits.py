@@ -12,6 +12,8 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -25,6 +27,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.server.postgres import execution, parameters, statements, values
 from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.relations import relations
+from ksql_spark.server.security.authentication import ANYBODY, Principal
 from ksql_spark.types import BIGINT
 
 Make = Callable[[int], str]
@@ -566,3 +569,18 @@ def test_rows_of_fetch_are_sent_as_they_come(port: Port) -> None:
             (0,),
         ]
         goes_on.set()
+
+
+def test_a_connection_ends_with_its_token(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+    bearer = replace(ANYBODY, name="ada", expires=time.time() + 2)
+
+    async def principal(*_: Any) -> Principal:
+        return bearer
+
+    logins = SimpleNamespace(is_on=True, principal=principal)
+    monkeypatch.setattr(port._listener, "_logins", logins)
+    with (
+        port.connect(user="bearer", password="token") as connection,
+        pytest.raises(psycopg.OperationalError, match=r"The token has expired. Connect again"),
+    ):
+        connection.execute("SELECT pg_sleep(600)")

@@ -171,6 +171,23 @@ QUERIES: dict[str, tuple[str, list[Any]]] = {
            FROM pg_catalog.pg_database d ORDER BY 1""",
         [("ksql", "C.UTF-8", "")],
     ),
+    "JDBC: schemas": (
+        """SELECT nspname AS TABLE_SCHEM, current_catalog AS TABLE_CATALOG FROM pg_catalog.pg_namespace
+           WHERE nspname <> 'pg_toast'
+             AND (nspname !~ '^pg_temp_' OR nspname = (pg_catalog.current_schemas(true))[1])
+           ORDER BY TABLE_SCHEM""",
+        [("information_schema", "ksql"), ("pg_catalog", "ksql"), ("public", "ksql")],
+    ),
+    "JDBC: the length of names": (
+        """SELECT t.typlen FROM pg_catalog.pg_type t, pg_catalog.pg_namespace n
+           WHERE t.typnamespace = n.oid AND t.typname = 'name' AND n.nspname = 'pg_catalog'""",
+        [(64,)],
+    ),
+    "JDBC: keywords": (
+        """SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords()
+           WHERE word <> ALL ('{a,abs}'::text[])""",
+        [(None,)],
+    ),
     "pgcli: functions": (
         """SELECT p.proname func_name, COALESCE(proallargtypes::regtype[], proargtypes::regtype[])::text[],
              prorettype::regtype::text, d.deptype = 'e' is_extension

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
-from fake_engine import FakeStream
-from postgres_port import Port
+from fake_engine import UCASE, FakeStream
+from postgres_port import SOON_S, Port
 
 from ksql_spark.engine import ResultColumn, Row
+from ksql_spark.entities.catalog import ArgumentInfo
 from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
@@ -141,3 +145,167 @@ def test_columns_without_an_alias(port: Port, query: str, columns: list[str], na
 def test_columns_of_a_select_without_a_table(catalog: Catalog) -> None:
     answer = ask(catalog, "SELECT now(), date_part('hour', now()), 1, 1::int, ucase('a'), now() AS n")
     assert answer.names == ("now", "date_part", "?column?", "int4", "ucase", "n")
+
+
+# ---- statements that PostgreSQL has and KSQL does not ------------------------------------------------------
+
+
+def test_prepare_and_execute(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("PREPARE one (int, text) AS SELECT * FROM rides WHERE i = $1 AND s = $2")
+        connection.execute("EXECUTE one(-7, 'it''s')", prepare=False)
+        assert port.engine.requests[-1].parameters == {"p1": -7, "p2": "it's"}
+        cursor = connection.execute("EXECUTE one(NULL, 'x'::text)", prepare=True)
+        assert port.engine.requests[-1].parameters == {"p1": None, "p2": "x"}
+        assert len(cursor.fetchall()) == 2 and cursor.description is not None
+        with pytest.raises(psycopg.errors.DuplicatePreparedStatement):
+            connection.execute("PREPARE one AS SELECT 1")
+        with pytest.raises(psycopg.errors.SyntaxError, match="takes 2 parameters"):
+            connection.execute("EXECUTE one(1)")
+        with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"\$1 is wrong"):
+            connection.execute("EXECUTE one('x', 'y')")
+        with pytest.raises(psycopg.errors.SyntaxError, match=r"Unexpected '\+'"):
+            connection.execute("EXECUTE one(1 + 1, 'y')")
+        connection.execute("DEALLOCATE PREPARE one")
+        for gone in ("EXECUTE one", "DEALLOCATE one"):
+            with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+                connection.execute(gone)
+        connection.execute("PREPARE two AS INSERT INTO rides (i) VALUES ($1)")
+        assert connection.execute("EXECUTE two(1)").statusmessage == "INSERT 0 1"
+        connection.execute("DISCARD ALL")
+        with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+            connection.execute("EXECUTE two(1)")
+
+
+def test_savepoints_are_accepted(port: Port) -> None:
+    with port.connect(autocommit=False) as connection:
+        connection.execute("INSERT INTO rides (i) VALUES (1)")
+        connection.execute("SAVEPOINT a")
+        connection.execute("DECLARE c CURSOR FOR SELECT * FROM rides")
+        assert connection.execute("ROLLBACK TO SAVEPOINT a").statusmessage == "ROLLBACK"
+        connection.execute("RELEASE a")
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+        assert len(connection.execute("FETCH FORWARD ALL FROM c").fetchall()) == 2
+        with connection.transaction():
+            connection.execute("INSERT INTO rides (i) VALUES (1)")
+    with port.connect() as connection, pytest.raises(psycopg.errors.NoActiveSqlTransaction):
+        connection.execute("SAVEPOINT a")
+
+
+def test_ksqls_own_rollback_and_abort_reach_the_engine(port: Port) -> None:
+    with port.connect() as connection:
+        for text in ("ROLLBACK zones TO VERSION 1", "ABORT EVOLUTION zones"):
+            connection.execute(text)
+            assert port.engine.requests[-1].text == f"{text};"
+
+
+def test_words_of_cursors(port: Port) -> None:
+    columns = [ResultColumn.of("S", STRING)]
+    port.engine.stream = lambda: FakeStream("PULL", columns, [Row([str(n)]) for n in range(9)])
+    with port.connect() as connection, connection.transaction():
+        connection.execute("DECLARE c NO SCROLL CURSOR FOR SELECT * FROM rides")
+        assert connection.execute("MOVE 2 IN c").statusmessage == "MOVE 2"
+        assert connection.execute("FETCH NEXT FROM c").fetchall() == [("2",)]
+        assert connection.execute("MOVE FORWARD 1 FROM c", prepare=True).statusmessage == "MOVE 1"
+        assert connection.execute("FETCH FORWARD 2 FROM c").fetchall() == [("4",), ("5",)]
+        assert connection.execute("MOVE ALL FROM c").statusmessage == "MOVE 3"
+        assert connection.execute("FETCH c").fetchall() == []
+        connection.execute("CLOSE ALL")
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH c")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("LISTEN news", "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES"),
+        ("NOTIFY news, 'x'", "NOTIFY is not supported. INSERT a row"),
+        ("COMMENT ON TABLE zones IS 'x'", "COMMENT ON is not supported"),
+        ("DECLARE c SCROLL CURSOR FOR SELECT 1", "SCROLL is not supported: a cursor goes forward only"),
+        ("FETCH BACKWARD 1 FROM c", r"goes forward only: FETCH \[n | ALL\] FROM name"),
+        ("MOVE -1 FROM c", "goes forward only: MOVE"),
+        ("EXPLAIN ANALYZE SELECT * FROM rides", "EXPLAIN runs nothing: leave ANALYZE out"),
+        ("EXPLAIN (COSTS OFF, FORMAT json) SELECT * FROM rides", "EXPLAIN has the format TEXT only"),
+        ("INSERT INTO rides SELECT s FROM r RETURNING *", "INSERT … SELECT returns no rows here"),
+    ],
+)
+def test_what_is_refused_with_words(port: Port, text: str, message: str) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.errors.FeatureNotSupported, match=message):
+        connection.execute(text)
+
+
+def test_settings(port: Port) -> None:
+    with port.connect() as connection:
+
+        def one(query: str) -> Any:
+            return (connection.execute(query).fetchone() or [None])[0]
+
+        connection.execute("SET TIME ZONE 'Europe/Zurich'")
+        assert one("SELECT current_setting('TimeZone')") == "Europe/Zurich"
+        assert connection.info.parameter_status("TimeZone") == "Europe/Zurich"
+        connection.execute("SET LOCAL TIME ZONE DEFAULT")
+        assert one("SHOW TIME ZONE") == "UTC" == connection.info.parameter_status("TimeZone")
+        assert one("SELECT set_config('application_name', 'me', false)") == "me"
+        assert one("SHOW application_name") == "me"
+        connection.execute("SET 'auto.offset.reset' = 'earliest'")
+        assert one("SELECT current_setting('auto.offset.reset')") == "earliest"
+        with pytest.raises(psycopg.errors.UndefinedObject, match=r'parameter "no\.such"'):
+            connection.execute("SELECT current_setting('no.such')")
+        assert one("SELECT current_setting('no.such', true)") is None
+        connection.execute("RESET ALL")
+        assert one("SELECT current_setting('application_name', true)") is None
+
+
+def test_sleep_is_cancelled_and_holds_nothing_up(port: Port) -> None:
+    with port.connect() as connection, port.connect() as other:
+        assert connection.execute("SELECT pg_sleep(0.01), 1 AS n").fetchall() == [("", 1)]
+        sleeping = [port.connect() for _ in range(4)]
+        with ThreadPoolExecutor(len(sleeping)) as threads:
+            asleep = [threads.submit(one.execute, "SELECT pg_sleep(600)") for one in sleeping]
+            assert other.execute("SELECT 2").fetchone() == (2,)
+            for one, sleep in zip(sleeping, asleep, strict=True):
+                while not sleep.done():  # it may not have begun
+                    one.cancel_safe(timeout=SOON_S)
+                    wait((sleep,), 0.1)
+                assert isinstance(sleep.exception(), psycopg.errors.QueryCanceled)
+                one.close()
+        connection.execute("SET statement_timeout = 10")
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
+            connection.execute("SELECT pg_sleep(600)")
+
+
+def test_nulls_are_those_of_sql_unless_the_client_says_otherwise(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SELECT * FROM rides WHERE i = %s", (None,))
+        assert port.engine.requests[-1].properties == {"ksql.sql.nulls": "ansi"}
+        connection.execute("CREATE STREAM copy AS SELECT * FROM rides")
+        assert port.engine.requests[-1].properties == {}
+    with port.connect(options="-c ksql.sql.nulls=ksqldb") as connection:
+        connection.execute("SELECT * FROM rides WHERE i = 1")
+        assert port.engine.requests[-1].properties == {"ksql.sql.nulls": "ksqldb"}
+
+
+def test_options_of_explain_that_change_nothing(port: Port) -> None:
+    with port.connect() as connection:
+        for options in ("VERBOSE", "(COSTS OFF, FORMAT text)", ""):
+            connection.execute(f"EXPLAIN {options} SELECT * FROM rides")
+            assert port.engine.requests[-1].text.split() == ["EXPLAIN", "SELECT", "*", "FROM", "rides;"]
+
+
+def test_functions_of_the_catalog() -> None:
+    more = ArgumentInfo(name="more", type="INTEGER", description="", is_variadic=True)
+    signature = replace(UCASE.functions[0], arguments=(*UCASE.functions[0].arguments, more))
+    listed = [
+        replace(UCASE, name=name, type=type_, functions=(signature,))
+        for name, type_ in (("F", "SCALAR"), ("G", "TABLE"), ("H", "AGGREGATE"))
+    ]
+    query = """SELECT p.proname, pg_catalog.pg_get_function_result(p.oid),
+          pg_catalog.pg_get_function_arguments(p.oid), p.prokind, obj_description(p.oid, 'pg_proc')
+        FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+        WHERE pg_catalog.pg_function_is_visible(p.oid) AND n.nspname <> 'pg_catalog' ORDER BY 1"""
+    arguments = "str string, VARIADIC more integer"
+    assert ask(Catalog([], listed), query).rows == (
+        ("f", "string", arguments, "f", "Upper case."),
+        ("g", "SETOF string", arguments, "f", "Upper case."),
+        ("h", "string", arguments, "a", "Upper case."),
+    )

@@ -250,6 +250,8 @@ class World:
         self._folder = folder
         self._config = Config({"ksql.spark.data.dir": str(folder), **config})
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        #: as that of RecordProducer
+        self.written: dict[str, dict[int, int]] = {}
         self._start()
 
     def _start(self) -> None:
@@ -292,6 +294,10 @@ class World:
         """As RecordProducer.send: what INSERT VALUES writes."""
         self.sent.append((topic, key, value))
         return 0, len(self.sent) - 1
+
+    def send_all(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]]) -> None:
+        """As RecordProducer.send_all: what INSERT VALUES writes."""
+        self.sent += [(topic, key, value) for key, value, _ in records]
 
     def writer(self, topic: str, on_delivered: Any) -> Any:
         """As RecordProducer.writer; nothing is written."""

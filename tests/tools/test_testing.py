@@ -14,7 +14,7 @@ from ksql_spark.shell.session import Failure
 from ksql_spark.tools.testing.assertions import AssertionFailed
 from ksql_spark.tools.testing.files import SqlTest, find, read
 from ksql_spark.tools.testing.main import main
-from ksql_spark.tools.testing.running import _time, _verdict
+from ksql_spark.tools.testing.running import _times, _verdict
 
 FILE = """\
 -- what this file is about
@@ -122,7 +122,7 @@ def test_verdict(error: ClientError | None, expected: str | None, message: str, 
 def test_time_of_an_insert(text: str, time: int | None) -> None:
     statement = grammar.parse_one(text)
     assert isinstance(statement, InsertValues)
-    assert _time(statement) == time
+    assert _times(statement) == [time]
 
 
 def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ def _lookup(root: Node, query: nodes.QueryNode, config: Mapping[str, Any]) -> Lo
     source = below.source
     if predicate is not None:
         assert query.where is not None
-        check_key_values(predicate, source, query.where)
+        check_key_values(predicate, source, query.where, config)
     if not source.is_table:
         return None
     check_scan(predicate, source, query, config)

@@ -46,10 +46,19 @@ def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLook
         if any(k not in alternative for k in keys):
             return None
         for values in product(*(alternative[k] for k in keys)):
+            if any(map(_is_null, values)):
+                continue  # nothing equals NULL
             lookups[KeyLookup(tuple(values))] = None
             if len(lookups) > MAX_LOOKUPS:
                 return None
     return tuple(lookups) if keys else None
+
+
+def _is_null(value: Expression) -> bool:
+    match value:
+        case Literal(None) | Cast(Literal(None)):
+            return True
+    return False
 
 
 #: key column -> the values it may have
@@ -155,8 +164,11 @@ def _with_equals(alternatives: list[_Alternative], equal: list[tuple[str, str]])
 # ---- rules --------------------------------------------------------------------------------------------
 
 
-def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) -> None:
-    """Refuse impossible keys: a text in an IN list for a number, NULL for a table's key (reference §2.5).
+def check_key_values(
+    predicate: Expression, source: DataSource, node: exp.Expr, config: Mapping[str, Any]
+) -> None:
+    """Refuse impossible keys: a text in an IN list for a number, and, unless it makes a comparison NULL, NULL
+    for a table's key (reference §2.5).
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -180,7 +192,7 @@ def check_key_values(predicate: Expression, source: DataSource, node: exp.Expr) 
                         f"{name} {keys[name].type} KEY",
                         node,
                     )
-                case Literal(None) | Cast(Literal(None)) if source.is_table:
+                case Literal(None) | Cast(Literal(None)) if source.is_table and not settings.is_ansi(config):
                     raise invalid(f"Primary key columns can not be NULL: {part}.", node)
 
 

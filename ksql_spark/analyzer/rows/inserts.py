@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from ksql_spark import deadline
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, within_statement
 from ksql_spark.analyzer.base.scope import Scope
@@ -25,10 +26,11 @@ from ksql_spark.expressions import (
     TryCast,
     columns_in,
 )
+from ksql_spark.grammar.nodes import AllColumns
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, Column
 from ksql_spark.types import SqlType
 
 
@@ -67,16 +69,36 @@ class BoundRow:
         return tuple(one for _, value in self.values for one in _conversions(value))
 
 
-def violation(row: BoundRow, constraint: Constraint, what: str = "insert values into") -> KsqlError:
+@dataclass(frozen=True)
+class BoundInsert:
+    """The rows that INSERT writes.
+
+    Args:
+        returning: the columns of the answer, if there is one: name, and column of the source or ROWTIME.
+    """
+
+    source: DataSource
+    rows: tuple[BoundRow, ...]
+    returning: tuple[tuple[str, Column], ...] = ()
+
+    def label(self, at: int) -> str:
+        """What begins an error of a row, by its place from 0: which row it is, if there are several."""
+        return f"Row {at + 1}: " if len(self.rows) > 1 else ""
+
+
+def violation(
+    row: BoundRow, constraint: Constraint, what: str = "insert values into", label: str = ""
+) -> KsqlError:
     """The error of a row that violates a constraint of its source, at the first value that it is about.
 
     Args:
         what: for the message: Failed to ``what`` …
+        label: which row it is, as `BoundInsert.label` returns it.
     """
     named = columns_in(constraint.predicate)
     places = zip((name for name, _ in row.values), row.nodes, strict=True)
     node = next((node for name, node in places if name in named), None)
-    reason = f"Failed to {what} '{row.source.name}'. The row violates {constraint.text}."
+    reason = f"Failed to {what} '{row.source.name}'. {label}The row violates {constraint.text}."
     error = invalid(reason, node)
     if row.nodes:
         with contextlib.suppress(KsqlError), within_statement(row.nodes[0]):
@@ -101,8 +123,10 @@ def _conversions(value: Expression) -> Iterator[Conversion]:
                 yield from _conversions(member)
 
 
-def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]) -> BoundRow:
-    """The row that ``statement`` writes, with each value coerced to its column's type.
+def bind_insert_values(
+    statement: InsertValues, metastore: MetaStore, config: Mapping[str, Any]
+) -> BoundInsert:
+    """The rows that ``statement`` writes, with each value coerced to its column's type.
 
     Raises:
         KsqlError: the source cannot be written to, or a value does not fit its column.
@@ -110,14 +134,44 @@ def bind_insert_values(statement: InsertValues, metastore: MetaStore, config: Ma
     with within_statement(statement):
         settings.check_lambdas(statement, config)
         source = bind_insert_target(statement.name, metastore, config, statement)
-        columns = _columns(statement, source)
         scope = Scope(types=metastore.types(), clause="VALUES", ansi=settings.is_ansi(config))
-        values = []
-        for (name, type_, at), node in zip(columns, statement.values, strict=True):
-            value = insert_coerce(bind_expression(node, scope), type_, name, node or at)
-            values.append((name, value))
-        _check_key(source, values, statement)
-        return BoundRow(source, tuple(values), tuple(statement.values))
+        columns = _columns(statement, source)
+        rows = tuple(_row(statement, row, source, columns, scope) for row in statement.rows)
+        return BoundInsert(source, rows, tuple(_returned(statement, source)))
+
+
+def _row(
+    statement: InsertValues, row: exp.Tuple, source: DataSource, columns: Sequence[_Target], scope: Scope
+) -> BoundRow:
+    deadline.check()
+    # of several rows, the place of an error names the row
+    node = statement if len(statement.rows) == 1 else row
+    _check_count(statement, source, columns, row, node)
+    values = []
+    for (name, type_, at), value in zip(columns, row.expressions, strict=True):
+        values.append((name, insert_coerce(bind_expression(value, scope), type_, name, value or at)))
+    _check_key(source, values, node)
+    return BoundRow(source, tuple(values), tuple(row.expressions))
+
+
+def _returned(statement: InsertValues, source: DataSource) -> Iterator[tuple[str, Column]]:
+    """The columns of RETURNING."""
+    columns = source.schema.columns
+    for item in statement.returning:
+        if isinstance(item, AllColumns):
+            yield from ((column.name, column) for column in columns)
+            continue
+        assert isinstance(item.this, exp.Column), "the grammar takes no other expression"
+        name, table = item.this.name, item.this.table
+        if table and table != source.name:
+            raise invalid(f"RETURNING names columns of {source.name}, not of {table}.", item.this)
+        pseudo = Column(ROWTIME, PSEUDO_COLUMNS[ROWTIME]) if name == ROWTIME else None
+        column = source.schema.find(name) or pseudo
+        if column is None:
+            near = nearest(name, (c.name for c in columns))
+            hint = f"Did you mean {near}?" if near else None
+            raise invalid(f"RETURNING names no column of {source.name}: {name}.", item.this, hint=hint)
+        yield item.alias_name or name, column
 
 
 def bind_insert_target(
@@ -155,23 +209,34 @@ def _similar(name: str, metastore: MetaStore) -> str:
     return f"\nDid you mean {near}?" if near else ""
 
 
-def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, SqlType, exp.Expr | None]]:
-    """(name, type, syntax node) of the columns that get a value."""
+#: a column that gets values: its name and type, and the syntax node that names it
+_Target = tuple[str, SqlType, exp.Expr | None]
+
+
+def _check_count(
+    statement: InsertValues, source: DataSource, columns: Sequence[_Target], row: exp.Tuple, node: exp.Expr
+) -> None:
+    """Check that a row has as many values as there are columns."""
+    count = len(row.expressions)
+    if count == len(columns):
+        return
+    if statement.columns:
+        raise invalid(f"Expected number columns and values to match: {len(columns)}, {count}", node)
+    if source.schema.headers:
+        names = ", ".join(c.name for c in source.schema.headers)
+        raise invalid(f"Cannot insert into HEADER columns: {names}", node)
+    expected = ", ".join(f"`{name}`" for name, _, _ in columns)
+    raise invalid(
+        f"Expected a value for each column. Expected Columns: [{expected}]. Got {count} value(s).", node
+    )
+
+
+def _columns(statement: InsertValues, source: DataSource) -> list[_Target]:
+    """The columns that get values."""
     schema = source.schema
     if not statement.columns:
-        plain = [c for c in schema.columns if c not in schema.headers]
-        if schema.headers and len(statement.values) != len(plain):
-            names = ", ".join(c.name for c in schema.headers)
-            raise invalid(f"Cannot insert into HEADER columns: {names}", statement)
-        if len(plain) != len(statement.values):
-            expected = ", ".join(f"`{c.name}`" for c in plain)
-            raise invalid(
-                f"Expected a value for each column. Expected Columns: [{expected}]. "
-                f"Got {len(statement.values)} value(s).",
-                statement,
-            )
-        return [(c.name, c.type, None) for c in plain]
-    columns: list[tuple[str, SqlType, exp.Expr | None]] = []
+        return [(c.name, c.type, None) for c in schema.columns if c not in schema.headers]
+    columns: list[_Target] = []
     headers = [str(i.this) for i in statement.columns if _is_header(source, str(i.this))]
     if headers:
         raise invalid(f"Cannot insert into HEADER columns: {', '.join(headers)}", statement.columns[0])
@@ -193,10 +258,6 @@ def _columns(statement: InsertValues, source: DataSource) -> list[tuple[str, Sql
                 identifier,
                 hint=f"Did you mean {near}?" if near else None,
             )
-    if len(columns) != len(statement.values):
-        raise invalid(
-            f"Expected number columns and values to match: {len(columns)}, {len(statement.values)}", statement
-        )
     return columns
 
 
@@ -204,7 +265,7 @@ def _is_header(source: DataSource, name: str) -> bool:
     return source.schema.find(name) in source.schema.headers
 
 
-def _check_key(source: DataSource, values: list[tuple[str, Expression]], statement: InsertValues) -> None:
+def _check_key(source: DataSource, values: list[tuple[str, Expression]], node: exp.Expr) -> None:
     """Check that every primary key column of a table has a value that is not the literal NULL."""
     if not source.is_table:
         return
@@ -214,7 +275,7 @@ def _check_key(source: DataSource, values: list[tuple[str, Expression]], stateme
         raise invalid(
             f"Failed to insert values into '{source.name}'. Value for primary key column(s) "
             f"{', '.join(missing)} is required for tables.",
-            statement,
+            node,
         )
 
 

@@ -70,7 +70,7 @@ def bind_row_change(
         if statement.where is None:
             return BoundChange(Lookup(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)
-        check_key_values(predicate, source, statement.where)
+        check_key_values(predicate, source, statement.where, config)
         check_scan(predicate, source, statement, config)
         row = None
         if isinstance(statement, UpdateRows):

@@ -101,6 +101,7 @@ class Services:
         versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
         row_changes: held while UPDATE or DELETE changes rows, by topic.
+        insert_transactions: held while INSERT writes rows in a transaction.
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.
         origin_status: how a table follows its origin, by name.
@@ -122,6 +123,7 @@ class Services:
     versions: Versions = field(default_factory=Versions)
     lock: threading.RLock = field(default_factory=threading.RLock)
     row_changes: Mapping[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
+    insert_transactions: threading.Lock = field(default_factory=threading.Lock)
     placement: Placement | None = None
     sink_status: Callable[[str], SinkStatus] = lambda name: SinkStatus()
     origin_status: Callable[[str], OriginStatus] = lambda name: OriginStatus()

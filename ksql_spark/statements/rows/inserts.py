@@ -1,104 +1,202 @@
-"""INSERT INTO … VALUES: one record, written straight to Kafka (reference §2.4)."""
+"""INSERT INTO … VALUES: records, written straight to Kafka (reference §2.4)."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer import BoundRow
+from ksql_spark.analyzer import BoundInsert, BoundRow
 from ksql_spark.analyzer.rows.inserts import violation
+from ksql_spark.entities.commands import RowsInserted
+from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.kafka.transactions import TransactionalWriter, Written
 from ksql_spark.metastore.serdes import writing_serdes
-from ksql_spark.metastore.sources import Constraint
+from ksql_spark.metastore.sources import Constraint, DataSource
+from ksql_spark.plan.planner import GUARANTEE
+from ksql_spark.plan.stages import EXACTLY_ONCE
 from ksql_spark.runtime.inserts import plain_constraints
+from ksql_spark.runtime.reading.results import api_value, schema_info
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, VARIANT
 
 
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
-    """Write one record; literals need no Spark."""
+    """Write records, all of which are checked before the first is sent; literals need no Spark."""
     if not context.config["ksql.insert.into.values.enabled"]:
         raise KsqlError(
             "INVALID_STATEMENT",
             reason="The server has disabled INSERT INTO ... VALUES functionality "
             "(ksql.insert.into.values.enabled=false).",
         )
-    row = analyzer.bind_insert_values(statement, context.metastore, context.config)
-    services = context.services
+    bound = analyzer.bind_insert_values(statement, context.metastore, context.config)
 
-    def run() -> None:
-        source = row.source
-        try:
-            values = dict(zip((name for name, _ in row.values), _values(row, context), strict=True))
-            rowtime = values.get(ROWTIME)
-            at = int(time.time() * 1000) if rowtime is None else int(rowtime)
-            if not 0 <= at <= LATEST_TIME_MS:
-                raise ValueError(f"{ROWTIME} must be between 0 and {LATEST_TIME_MS}.")
-            key = [values.get(c.name) for c in source.schema.key]
-            if source.is_table and any(v is None for v in key):
-                raise ValueError("Value for primary key column(s) is required for tables")
-            key_serde, value_serde = writing_serdes(source, services.registry)
-            key_bytes = None if not key or all(v is None for v in key) else key_serde.encode_key(key)
-            value_bytes = value_serde.encode([values.get(c.name) for c in source.schema.value])
-        except ValueError as error:
-            reason = f"Failed to insert values into '{source.name}'. {error}"
-            raise KsqlError("INVALID_STATEMENT", reason=reason) from None
-        if value_bytes is not None or not source.schema.value:
-            _check_constraints(row, values, context)
-        if at:
-            partition, offset = services.producer.send(source.topic, key_bytes, value_bytes, at)
-            context.positions.note(source.topic, {partition: offset + 1})
-        else:  # librdkafka takes a timestamp of 0 for none, and sets the current time
-            services.spark.write(source.topic, key_bytes, value_bytes, at)
+    def run() -> RowsInserted | None:
+        rows = _values(bound, context)
+        now_ms = int(time.time() * 1000)
+        records = []
+        for at, values in enumerate(rows):
+            with _failing_at(bound, at):
+                records.append(_record(bound.source, values, now_ms, context))
+        has_values = bool(bound.source.schema.value)
+        # a tombstone deletes a row, which no rule is about
+        kept = {
+            at: rows[at] for at, (_, value, _) in enumerate(records) if value is not None or not has_values
+        }
+        _check_constraints(bound, kept, context)
+        _write(bound.source.topic, records, context)
+        if not bound.returning:
+            return None
+        return RowsInserted(
+            statement_text=statement.source_text,
+            count=len(rows),
+            columns=tuple(FieldInfo(name, schema_info(column.type)) for name, column in bound.returning),
+            rows=tuple(
+                tuple(api_value(values.get(column.name), column.type) for _, column in bound.returning)
+                for values in rows
+            ),
+        )
 
     return Immediate(run)
 
 
-def _check_constraints(row: BoundRow, values: Mapping[str, Any], context: StatementContext) -> None:
-    """Refuse a row that every query would leave out.
+@contextlib.contextmanager
+def _failing_at(bound: BoundInsert, at: int) -> Iterator[None]:
+    """A block about a row, by its place from 0: its ValueErrors become errors of the statement.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    try:
+        yield
+    except ValueError as error:
+        reason = f"Failed to insert values into '{bound.source.name}'. {bound.label(at)}{error}"
+        raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+
+
+def _record(
+    source: DataSource, values: dict[str, Any], now_ms: int, context: StatementContext
+) -> tuple[bytes | None, bytes | None, int]:
+    """The key, value and time of a row's record; the time becomes one of the values.
+
+    Raises:
+        ValueError: the row has no record.
+    """
+    rowtime = values.get(ROWTIME)
+    at = values[ROWTIME] = now_ms if rowtime is None else int(rowtime)
+    if not 0 <= at <= LATEST_TIME_MS:
+        raise ValueError(f"{ROWTIME} must be between 0 and {LATEST_TIME_MS}.")
+    key = [values.get(c.name) for c in source.schema.key]
+    if source.is_table and any(v is None for v in key):
+        raise ValueError("Value for primary key column(s) is required for tables")
+    key_serde, value_serde = writing_serdes(source, context.services.registry)
+    key_bytes = None if not key or all(v is None for v in key) else key_serde.encode_key(key)
+    return key_bytes, value_serde.encode([values.get(c.name) for c in source.schema.value]), at
+
+
+def _write(
+    topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]], context: StatementContext
+) -> None:
+    """Write records: several in one transaction where results are to be exactly once."""
+    services = context.services
+    # librdkafka takes a timestamp of 0 for none, and sets the current time
+    is_first_ms = any(not at for _, _, at in records)
+    if len(records) > 1 and context.config[GUARANTEE] == EXACTLY_ONCE:
+        if is_first_ms:
+            reason = f"Rows with {ROWTIME} 0 cannot be written in a transaction. INSERT each of them alone."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+        admin = services.admin
+        with services.insert_transactions:
+            writer = TransactionalWriter(admin.servers, _writer_id(context), admin.settings)
+            try:
+                writer.write(Written(topic, key, value, at) for key, value, at in records)
+            finally:
+                writer.close()
+        ends = admin.committed_ends(topic)
+        context.positions.note(topic, {partition: end for (_, partition), end in ends.items()})
+    elif is_first_ms:
+        for record in records:
+            services.spark.write(topic, *record)
+    elif len(records) == 1:
+        partition, offset = services.producer.send(topic, *records[0])
+        context.positions.note(topic, {partition: offset + 1})
+    else:
+        services.producer.send_all(topic, records)
+        context.positions.note(topic, services.producer.written.get(topic, {}))
+
+
+def _writer_id(context: StatementContext) -> str:
+    services = context.services
+    return f"_confluent-ksql-{services.config['ksql.service.id']}insert-{services.server.host}"
+
+
+def _check_constraints(
+    bound: BoundInsert, rows: Mapping[int, Mapping[str, Any]], context: StatementContext
+) -> None:
+    """Refuse rows, by their places from 0, that every query would leave out.
 
     Raises:
         KsqlError: INVALID_STATEMENT; as SparkAccess.session().
     """
-    source = row.source
-    others: list[Constraint] = []
-    for constraint, is_met in plain_constraints(source):
-        if is_met is None:
-            others.append(constraint)
-        elif not is_met(values):
-            raise violation(row, constraint)
+    others: list[tuple[int, Constraint]] = []
+    constraints = plain_constraints(bound.source)
+    for at, values in rows.items():
+        for constraint, is_met in constraints:
+            if is_met is None:
+                others.append((at, constraint))
+            elif not is_met(values):
+                raise violation(bound.rows[at], constraint, label=bound.label(at))
     if not others:
         return
-    written = dict(row.values)
 
-    def constant(node: Expression) -> Expression | None:
-        if not isinstance(node, ColumnRef):
-            return None
-        return written.get(node.name) or Literal(None, node.type)
+    def predicate(at: int, constraint: Constraint) -> Expression:
+        written = dict(bound.rows[at].values)
 
-    results = context.services.spark.evaluate([transform(c.predicate, constant) for c in others])
-    for constraint, is_true in zip(others, results, strict=True):
+        def constant(node: Expression) -> Expression | None:
+            if not isinstance(node, ColumnRef):
+                return None
+            return written.get(node.name) or Literal(None, node.type)
+
+        return transform(constraint.predicate, constant)
+
+    results = context.services.spark.evaluate([predicate(*one) for one in others])
+    for (at, constraint), is_true in zip(others, results, strict=True):
         if is_true is not True:
-            raise violation(row, constraint)
+            raise violation(bound.rows[at], constraint, label=bound.label(at))
 
 
-def _values(row: BoundRow, context: StatementContext) -> list[Any]:
-    """The values of ``row``.
+def _values(bound: BoundInsert, context: StatementContext) -> list[dict[str, Any]]:
+    """The values of each row, by column; one call of Spark computes what are no literals.
 
     Raises:
-        ValueError: a value, or a member of one, cannot be computed; in a query it would be NULL.
+        KsqlError: INVALID_STATEMENT if a value, or a member of one, cannot be computed; in a query it would
+            be NULL.
     """
-    constants = [_plain(e) for _, e in row.values]
-    if None not in constants:
-        return [None if value is None else widen(value) for value, widen in filter(None, constants)]
-    return checked_values(row, context.services.spark.evaluate(to_evaluate(row)))
+    constants = [[_plain(e) for _, e in row.values] for row in bound.rows]
+    computed = [row for row, plain in zip(bound.rows, constants, strict=True) if None in plain]
+    expressions = [to_evaluate(row) for row in computed]
+    evaluated: Iterator[Any] = iter(
+        context.services.spark.evaluate([one for row in expressions for one in row]) if computed else ()
+    )
+    counts = iter([len(row) for row in expressions])
+    rows = []
+    for at, (row, plain) in enumerate(zip(bound.rows, constants, strict=True)):
+        with _failing_at(bound, at):
+            if None in plain:
+                values = checked_values(row, list(itertools.islice(evaluated, next(counts))))
+            else:
+                values = [None if value is None else widen(value) for value, widen in filter(None, plain)]
+        rows.append(dict(zip((name for name, _ in row.values), values, strict=True)))
+    return rows
 
 
 def to_evaluate(row: BoundRow) -> list[Expression]:

@@ -38,7 +38,7 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
             view = services.views.current(change.source, TIMEOUT_S)
             count, now_ms = 0, int(time.time() * 1000)
             for records in _pages(change, view, services):
-                services.producer.send_all(topic, records, now_ms)
+                services.producer.send_all(topic, [(*record, now_ms) for record in records])
                 count += len(records)
         context.positions.note(topic, services.producer.written.get(topic, {}))
         done = "updated" if change.row is not None else "deleted"

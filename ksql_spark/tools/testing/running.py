@@ -227,12 +227,12 @@ class _Run:
 
     def _wait_for_turn(self, statement: InsertValues) -> None:
         """Let queries catch up with other sources first, unless timestamps determine the order anyway."""
-        at = _time(statement)
+        times = _times(statement)
         is_other = self._written not in (None, statement.name)
-        if is_other and (at is None or at <= self._latest):
+        if is_other and any(at is None or at <= self._latest for at in times):
             self._settle()
         self._written = statement.name
-        self._latest = max(self._latest, -1 if at is None else at)
+        self._latest = max(self._latest, *(-1 if at is None else at for at in times))
 
     def _settle(self) -> None:
         """Wait until each query has read its topics to the end, upstream queries first.
@@ -244,10 +244,11 @@ class _Run:
         wait_for_queries(self._client, console, look_s=_LOOK_S, timeout_s=self._timeout_s)
 
 
-def _time(statement: InsertValues) -> int | None:
-    """The ROWTIME that a statement gives as a number; None if it gives none."""
-    for column, value in zip(statement.columns, statement.values, strict=False):
-        if str(column.this).upper() == ROWTIME:
-            text = grammar.render(value)
-            return int(text) if text.isdigit() else None
-    return None
+def _times(statement: InsertValues) -> list[int | None]:
+    """The ROWTIME of each row as a number; None if the statement gives none."""
+    names = [str(column.this).upper() for column in statement.columns]
+    if ROWTIME not in names:
+        return [None] * len(statement.rows)
+    at = names.index(ROWTIME)
+    texts = ["".join(map(grammar.render, row.expressions[at : at + 1])) for row in statement.rows]
+    return [int(text) if text.isdigit() else None for text in texts]

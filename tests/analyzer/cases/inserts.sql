@@ -157,6 +157,60 @@ INSERT INTO changes SELECT id, name AS v FROM s;
       INSERT INTO changes SELECT id, name AS v FROM s
                   ^^^^^^^
 
+INSERT INTO s (id, name) VALUES (1, 'a'), (1 + 1, NULL) RETURNING *;
+    ID = 1
+    NAME = 'a'
+    ID = (1 + 1)
+    NAME = CAST(NULL AS STRING)
+    RETURNING ID, NAME, AMOUNT, D, MOMENT, TAGS, POS
+
+INSERT INTO s (id) VALUES (1), (2) RETURNING name AS n, s.id, ROWTIME;
+    ID = 1
+    ID = 2
+    RETURNING N, ID, ROWTIME
+
+INSERT INTO s (id, name) VALUES (1, 'a'), (2);
+    INVALID_STATEMENT: Expected number columns and values to match: 2, 1
+    line 1:43
+      INSERT INTO s (id, name) VALUES (1, 'a'), (2)
+                                                ^^^
+
+INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1)), (2);
+    INVALID_STATEMENT: Expected a value for each column. Expected Columns: [`ID`, `NAME`, `AMOUNT`, `D`, `MOMENT`, `TAGS`, `POS`]. Got 1 value(s).
+    line 1:89
+      INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat := 1)), (2)
+                                                                                              ^^^
+
+INSERT INTO s (id, name) VALUES (1, 'a'), (2, 'b'), ('3', 'c');
+    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('3').
+    line 1:54
+      INSERT INTO s (id, name) VALUES (1, 'a'), (2, 'b'), ('3', 'c')
+                                                           ^^^
+
+INSERT INTO t (id, v) VALUES (1, 'x'), (NULL, 'y');
+    INVALID_STATEMENT: Failed to insert values into 'T'. Value for primary key column(s) ID is required for tables.
+    line 1:40
+      INSERT INTO t (id, v) VALUES (1, 'x'), (NULL, 'y')
+                                             ^^^^^^^^^^^
+
+INSERT INTO h VALUES (1, 2), (1, 2, 3);
+    INVALID_STATEMENT: Cannot insert into HEADER columns: B
+    line 1:30
+      INSERT INTO h VALUES (1, 2), (1, 2, 3)
+                                   ^^^^^^^^^
+
+INSERT INTO s (id) VALUES (1) RETURNING nam;
+    INVALID_STATEMENT: RETURNING names no column of S: NAM. Did you mean NAME?
+    line 1:41
+      INSERT INTO s (id) VALUES (1) RETURNING nam
+                                              ^^^
+
+INSERT INTO s (id) VALUES (1) RETURNING t.id;
+    INVALID_STATEMENT: RETURNING names columns of S, not of T.
+    line 1:41
+      INSERT INTO s (id) VALUES (1) RETURNING t.id
+                                              ^^^^
+
 INSERT INTO counted (name, n) VALUES ('a', 1);
     INVALID_STATEMENT: Cannot insert values into table COUNTED: a query maintains it and does not know of the row. Insert into what the query reads. SET 'ksql.insert.into.query.results.enabled' = 'true'; allows the row.
     line 1:13

@@ -72,3 +72,62 @@ INSERT INTO t (v) VALUES (1);
 -- line 1:1
 --   INSERT INTO t (v) VALUES (1)
 --   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+--@test: several rows
+INSERT INTO s (k, a, d) VALUES ('x', 1, 2), (UCASE('y'), 1 + 1, 2.5), (NULL, NULL, NULL);
+INSERT INTO s (ROWTIME, k) VALUES (1, 'one'), (0, 'zero');
+--@output S ordered
+-- k    | a    | d
+-- x    | 1    | 2.00
+-- Y    | 2    | 2.50
+-- NULL | NULL | NULL
+-- one  | NULL | NULL
+-- zero | NULL | NULL
+INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 1 / 0);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. Row 2: A: An operand is NULL, the divisor is zero, or the result does not fit its type.
+INSERT INTO s (k, h) VALUES ('before', '2024-02-29T12:00:00'), ('wrong', '2024-02-30T12:00:00'), ('after', NULL);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'S'. Row 2: '2024-02-30T12:00:00' is not a valid TIMESTAMP.
+INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 'text');
+--@error: INVALID_STATEMENT
+-- Expected type INTEGER for field `A` but got STRING('text').
+-- line 1:54
+--   INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 'text')
+--                                                        ^^^^^^
+CREATE STREAM rules (k STRING KEY, a INT NOT NULL, b INT, CHECK (a < b), CHECK (UCASE(k) <> 'X')) WITH (KAFKA_TOPIC = '${case}_r', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+INSERT INTO rules VALUES ('a', 1, 2), ('b', 3, 2);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'RULES'. Row 2: The row violates CHECK (A < B).
+-- line 1:45
+--   INSERT INTO rules VALUES ('a', 1, 2), ('b', 3, 2)
+--                                               ^
+INSERT INTO rules (k, b) VALUES ('a', 2), ('b', 3);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'RULES'. Row 1: The row violates A NOT NULL.
+INSERT INTO rules VALUES ('a', 1, 2), ('b', 1, 2), ('x', 1, 2);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'RULES'. Row 3: The row violates CHECK (UCASE(K) <> 'X').
+-- line 1:53
+--   INSERT INTO rules VALUES ('a', 1, 2), ('b', 1, 2), ('x', 1, 2)
+--                                                       ^^^
+INSERT INTO rules VALUES ('a', 1, 2), ('b', 1, 3);
+--@output RULES ordered
+-- k | a | b
+-- a | 1 | 2
+-- b | 1 | 3
+
+--@test: several rows in one transaction
+SET 'processing.guarantee' = 'exactly_once_v2';
+INSERT INTO s (k, a) VALUES ('x', 1), ('y', 2), ('z', 3);
+INSERT INTO s (k, a) VALUES ('u', 4), ('v', 5);
+--@output S ordered
+-- k | a
+-- x | 1
+-- y | 2
+-- z | 3
+-- u | 4
+-- v | 5
+INSERT INTO s (ROWTIME, k) VALUES (1, 'x'), (0, 'y');
+--@error: INVALID_STATEMENT
+-- Rows with ROWTIME 0 cannot be written in a transaction. INSERT each of them alone.

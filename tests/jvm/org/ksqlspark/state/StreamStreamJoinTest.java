@@ -47,7 +47,8 @@ class StreamStreamJoinTest {
     @Test
     void withoutAWindowRowsOfAllTimesMatchAndAllAreKept() {
         TaskStates store = new TaskStates();
-        KeyedOperator first = store.start(new StreamStreamJoin(false, false, false, null, -1, -1, -1));
+        KeyedOperator first =
+                store.start(new StreamStreamJoin(false, false, false, null, -1, -1, -1));
         byte[] large = new byte[3000]; // a part of a group takes two of them
         for (int n = 0; n < 5; n++) {
             large[0] = (byte) n;

@@ -1,0 +1,59 @@
+"""INSERT INTO … VALUES of several rows, and RETURNING (reference §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.statements.world import World
+
+CREATE = """CREATE STREAM r (k STRING KEY, a INT NOT NULL, d DECIMAL(5, 2), moment TIMESTAMP, b BYTES)
+WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=1);"""
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    made = make_world()
+    made.run(CREATE)
+    return made
+
+
+def test_rows_are_written_in_their_order(world: World) -> None:
+    assert world.run("INSERT INTO r (k, a) VALUES ('x', 1), (NULL, 2), ('z', 3);") == []
+    assert [key for _, key, _ in world.sent] == [b"x", None, b"z"]
+
+
+def test_returning_tells_what_the_columns_became(world: World) -> None:
+    entity = world.one(
+        "INSERT INTO r (ROWTIME, k, a) VALUES (7, 'x', 1), (8, 'y', 2) RETURNING a, k AS id, d, ROWTIME;"
+    )
+    assert (entity["@type"], entity["count"]) == ("rows_inserted", 2)
+    assert [column["name"] for column in entity["columns"]] == ["A", "ID", "D", "ROWTIME"]
+    assert entity["rows"] == [[1, "x", None, 7], [2, "y", None, 8]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("('x', 1), ('y', NULL)", "Failed to insert values into 'R'. Row 2: The row violates"),
+        ("('x', NULL)", "Failed to insert values into 'R'. The row violates"),
+        ("('x', 1), ('y', 'z')", "line 1:45"),
+        ("('x', 1), ('y')", "line 1:39"),
+    ],
+)
+def test_nothing_is_written_if_a_row_is_wrong(world: World, rows: str, message: str) -> None:
+    assert message in world.refused(f"INSERT INTO r (k, a) VALUES {rows};").message
+    assert world.sent == []
+
+
+def test_a_time_that_is_wrong_names_its_row(world: World) -> None:
+    error = world.refused("INSERT INTO r (ROWTIME, a) VALUES (1, 1), (-1, 2);")
+    assert "'R'. Row 2: ROWTIME must be between" in error.message and world.sent == []
+
+
+def test_a_transaction_has_no_record_of_the_first_millisecond(world: World) -> None:
+    properties = {"processing.guarantee": "exactly_once_v2"}
+    error = world.refused("INSERT INTO r (ROWTIME, a) VALUES (0, 1), (1, 2);", **properties)
+    assert "INSERT each of them alone" in error.message
+    assert world.run("INSERT INTO r (ROWTIME, a) VALUES (0, 1);", **properties) == []
