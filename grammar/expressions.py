@@ -313,7 +313,7 @@ class ExpressionParser(Cursor):
         ahead = 0
         while self.is_symbol(TokenType.L_PAREN, ahead):
             ahead += 1
-        return ahead > 0 and self.is_word("SELECT", "WITH", ahead=ahead)
+        return ahead > 0 and self.is_word("SELECT", "WITH", "VALUES", ahead=ahead)
 
     def _exists(self) -> exp.Expr | None:
         start = self._index
@@ -427,7 +427,7 @@ class ExpressionParser(Cursor):
                 if node is not None:
                     return node
             elif self._curr.text == "SELECT":
-                self.fail("A sub-query is only allowed in FROM, after EXISTS and after IN")
+                self.fail("A sub-query needs parentheses: (SELECT …)")
             elif self._curr.text in ("LEFT", "RIGHT") and self._next.token_type == TokenType.L_PAREN:
                 start = self._index
                 self._advance()
@@ -446,6 +446,8 @@ class ExpressionParser(Cursor):
             return self.number()
         if kind == TokenType.L_PAREN:
             start = self._index
+            if self.is_word("SELECT", "WITH", "VALUES", ahead=1):
+                return self.build(nodes.ScalarQuery, start, query=self.bracketed(self.query))
             return self.build(exp.Paren, start, this=self.bracketed(self.any_expression))
         self._seek("an expression")
         self.fail()
@@ -469,9 +471,16 @@ class ExpressionParser(Cursor):
             arguments = [self.build(exp.Star, self._index - 1)]
         elif self._curr.token_type != TokenType.R_PAREN:
             distinct = self.word("DISTINCT")
-            arguments = self.listed(self._argument)
-        self.expect_symbol(TokenType.R_PAREN, ")")
+            is_part = str(name.this) == "EXTRACT" and self.is_word("FROM", ahead=1)
+            arguments = self._part_of_time() if is_part else self.listed(self._argument)
         args: dict[str, Any] = {"arguments": arguments, "distinct": distinct}
+        if arguments and self.word("ORDER", "BY"):
+            args["order_by"] = self.listed(self.order_item)
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        if "order_by" not in args and self.is_word("WITHIN") and self.is_word("GROUP", ahead=1):
+            self.skip(2)
+            args["order_by"] = self.bracketed(self._order_of_group)
+            args["within_group"] = True
         if self.is_word("FILTER") and self.is_symbol(TokenType.L_PAREN, 1):
             self._advance()
             args["condition"] = self.bracketed(self._filter)
@@ -479,6 +488,19 @@ class ExpressionParser(Cursor):
         if self.is_word("OVER") and self.is_symbol(TokenType.L_PAREN, 1):
             return self.nested(lambda: self._over(call, start))
         return call
+
+    def _part_of_time(self) -> list[exp.Expr]:
+        """``part FROM value`` of EXTRACT, as its two arguments."""
+        start = self._index
+        self._advance()
+        part = self.build(exp.Literal, start, this=self._prev.text.lower(), is_string=True)
+        self.expect_word("FROM")
+        return [part, self.any_expression()]
+
+    def _order_of_group(self) -> list[nodes.OrderItem]:
+        """``ORDER BY expression, …`` in WITHIN GROUP."""
+        self.expect_word("ORDER", "BY")
+        return self.listed(self.order_item)
 
     def _filter(self) -> exp.Expr:
         """``WHERE condition`` in FILTER."""
@@ -500,40 +522,43 @@ class ExpressionParser(Cursor):
         self.expect_symbol(TokenType.R_PAREN, ")")
         return self.build(nodes.WindowFunction, start, this=call, **args)
 
-    def _frame(self) -> nodes.Frame:
-        """Parse what follows ROWS."""
+    def _frame(self, *, is_range: bool = False) -> nodes.Frame:
+        """Parse what follows ROWS, or RANGE without a time."""
         start = self._index - 1
         if not self.word("BETWEEN"):
-            return nodes.Frame(self._frame_bound(), 0, self.span(start))
-        first = self._frame_bound()
+            place = self._index
+            first = self._frame_bound("PRECEDING")
+            if first is not None and first < 0:
+                self.fail("A frame without BETWEEN begins before the current row, or with it", place)
+            return nodes.Frame(first, 0, self.span(start), None, is_range)
+        first = self._frame_bound("PRECEDING")
         self.expect_word("AND")
-        place = self._index
-        last = self._frame_bound()
-        if last is None:
-            self.fail("A frame ends with CURRENT ROW or n PRECEDING", place)
-        return nodes.Frame(first, last, self.span(start))
+        last = self._frame_bound("FOLLOWING")
+        return nodes.Frame(first, last, self.span(start), None, is_range)
 
     def _range(self) -> nodes.Frame:
-        """Parse what follows RANGE: ``[BETWEEN] INTERVAL time PRECEDING [AND CURRENT ROW]``."""
+        """Parse what follows RANGE: ``[BETWEEN] INTERVAL time PRECEDING [AND CURRENT ROW]``, or as ROWS."""
+        is_between = self.is_word("BETWEEN")
+        if not self.is_word("INTERVAL", ahead=int(is_between)):
+            return self._frame(is_range=True)
         start = self._index - 1
-        is_between = self.word("BETWEEN")
-        self.expect_word("INTERVAL")
+        self.skip(1 + is_between)
         time = self.time_span()
         self.expect_word("PRECEDING")
         if is_between:
             self.expect_word("AND", "CURRENT", "ROW")
         return nodes.Frame(None, 0, self.span(start), time)
 
-    def _frame_bound(self) -> int | None:
-        """``UNBOUNDED PRECEDING``, ``n PRECEDING`` or ``CURRENT ROW``."""
+    def _frame_bound(self, side: str) -> int | None:
+        """``n PRECEDING``, ``CURRENT ROW``, ``n FOLLOWING``, or UNBOUNDED at the ``side`` of this bound."""
         if self.word("CURRENT"):
             self.expect_word("ROW")
             return 0
-        rows = None if self.word("UNBOUNDED") else self.whole_number(2**31 - 1)
-        if self.is_word("FOLLOWING"):
-            self.fail("Rows that follow are not there yet: a frame ends with the current row at the latest")
-        self.expect_word("PRECEDING")
-        return rows
+        if self.word("UNBOUNDED"):
+            self.expect_word(side)
+            return None
+        rows = self.whole_number(2**31 - 1)
+        return rows if self.expect_one_of("PRECEDING", "FOLLOWING") == "PRECEDING" else -rows
 
     def order_item(self) -> nodes.OrderItem:
         """``expression [ASC | DESC] [NULLS FIRST | LAST]``."""

@@ -131,12 +131,15 @@ def frame_text(frame: nodes.Frame) -> str:
     if frame.time is not None:
         return f"RANGE INTERVAL {time_text(frame.time)} PRECEDING"
 
-    def bound(rows: int | None) -> str:
-        return "CURRENT ROW" if rows == 0 else f"{'UNBOUNDED' if rows is None else rows} PRECEDING"
+    def bound(rows: int | None, side: str) -> str:
+        if rows is None:
+            return f"UNBOUNDED {side}"
+        return "CURRENT ROW" if rows == 0 else f"{abs(rows)} {'PRECEDING' if rows > 0 else 'FOLLOWING'}"
 
-    if frame.last == 0:
-        return f"ROWS {bound(frame.first)}"
-    return f"ROWS BETWEEN {bound(frame.first)} AND {bound(frame.last)}"
+    kind, first = "RANGE" if frame.is_range else "ROWS", bound(frame.first, "PRECEDING")
+    if frame.last == 0 and (frame.first is None or frame.first >= 0):
+        return f"{kind} {first}"
+    return f"{kind} BETWEEN {first} AND {bound(frame.last, 'FOLLOWING')}"
 
 
 def within_text(within: nodes.Within) -> str:
@@ -249,7 +252,11 @@ def _cast(self: KsqlGenerator, node: exp.Cast) -> str:
 def _call(self: KsqlGenerator, node: nodes.FunctionCall) -> str:
     distinct = "DISTINCT " if node.distinct else ""
     condition = f" FILTER (WHERE {self.sql(node.condition)})" if node.condition is not None else ""
-    return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)}){condition}"
+    order = f"ORDER BY {self.joined(node.order_by)}" if node.order_by else ""
+    inside, behind = (
+        ("", f" WITHIN GROUP ({order})") if node.within_group else (f" {order}" * bool(order), "")
+    )
+    return f"{self.sql(node.this)}({distinct}{self.joined(node.arguments)}{inside}){behind}{condition}"
 
 
 def _over(self: KsqlGenerator, node: nodes.WindowFunction) -> str:
@@ -353,12 +360,24 @@ def _grace(node: nodes.SystemTime) -> str:
 
 def _join(self: KsqlGenerator, node: nodes.Join) -> str:
     within = f" {within_text(node.within)}" if node.within else ""
-    kind = "" if node.kind == "INNER" else f"{node.kind} OUTER "
+    kind = {"INNER": "", "CROSS": "CROSS "}.get(node.kind, f"{node.kind} OUTER ")
     left, right = self.sql(node.left), self.sql(node.right)
     if node.system_time is not None and isinstance(node.right, nodes.AliasedSource):
         period = f"{self.sql(node.right.this)} FOR SYSTEM_TIME AS OF {self.sql(node.system_time.this)}"
         right = _aliased(self, period, node.right.alias_identifier) + _grace(node.system_time)
-    return f"{left} {kind}JOIN {right}{within} ON {self.sql(node.on)}"
+    on = f" USING ({self.joined(node.using)})" if node.using else ""
+    on = f" ON {self.sql(node.on)}" if node.on is not None else on
+    return f"{left} {kind}JOIN {right}{within}{on}"
+
+
+def _named_query(self: KsqlGenerator, node: nodes.SubQuery) -> str:
+    lateral = "LATERAL " if node.lateral else ""
+    text = _aliased(self, f"{lateral}({self.sql(node.query)})", node.alias_identifier)
+    return text + self.columns(node.columns)
+
+
+def _values(self: KsqlGenerator, node: nodes.Values) -> str:
+    return f"{_with(self, node)}VALUES {self.joined(node.rows)}{_tail(self, node)}"
 
 
 def _order_item(self: KsqlGenerator, node: nodes.OrderItem) -> str:
@@ -393,7 +412,8 @@ def _select(self: KsqlGenerator, node: nodes.Select) -> str:
     if node.distinct_on:
         distinct = f"DISTINCT ON ({self.joined(node.distinct_on)}) "
     parts = [f"{_with(self, node)}SELECT {distinct}{self.joined(node.items)}"]
-    parts.append(f"FROM {self.sql(node.relation)}")
+    if node.relation is not None:
+        parts.append(f"FROM {self.sql(node.relation)}")
     if node.within is not None:
         parts.append(f"WITHIN {time_text(node.within)}")
     if node.join_within is not None:
@@ -415,7 +435,7 @@ def _select(self: KsqlGenerator, node: nodes.Select) -> str:
 
 def _set_operation(self: KsqlGenerator, node: nodes.SetOperation) -> str:
     def binds(operation: nodes.SetOperation) -> bool:
-        return operation.operator == "INTERSECT"
+        return operation.operator.startswith("INTERSECT")
 
     def branch(side: nodes.QueryNode, *, is_right: bool) -> str:
         needs_brackets = bool(side.ctes or _tail(self, side))
@@ -499,7 +519,9 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.CheckConstraint: _check,
     nodes.Definition: lambda self, node: f"{self.sql(node.this)} AS {self.sql(node.condition)}",
     nodes.ColumnDefinition: _column_definition,
-    nodes.CommonTable: lambda self, node: f"{self.sql(node.this)} AS ({self.sql(node.query)})",
+    nodes.CommonTable: lambda self, node: (
+        f"{self.sql(node.this)}{self.columns(node.columns)} AS ({self.sql(node.query)})"
+    ),
     nodes.ErrorsOf: lambda self, node: _aliased(
         self, f"ERRORS OF {self.sql(node.this)}", node.alias_identifier
     ),
@@ -510,7 +532,10 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.Property: lambda self, node: f"{self.sql(node.this)} = {self.sql(node.literal)}",
     nodes.Select: _select,
     nodes.SelectItem: lambda self, node: _aliased(self, self.sql(node.this), node.alias_identifier),
-    nodes.SubQuery: lambda self, node: _aliased(self, f"({self.sql(node.query)})", node.alias_identifier),
+    nodes.ScalarQuery: lambda self, node: f"({self.sql(node.query)})",
+    nodes.SubQuery: _named_query,
+    nodes.Values: _values,
+    nodes.ValuesRow: lambda self, node: f"({self.joined(node.expressions)})",
     nodes.SystemTime: lambda self, node: f"FOR SYSTEM_TIME AS OF {self.sql(node.this)}{_grace(node)}",
     nodes.SetOperation: _set_operation,
     nodes.Unnest: _unnest,

@@ -179,15 +179,16 @@ class Within:
 
 @dataclass(frozen=True)
 class Frame:
-    """``ROWS BETWEEN n PRECEDING AND m PRECEDING``: None is UNBOUNDED, 0 the CURRENT ROW.
+    """``ROWS BETWEEN n PRECEDING AND m PRECEDING``: None is UNBOUNDED, 0 the CURRENT ROW, -n n FOLLOWING.
 
-    Or ``RANGE INTERVAL time PRECEDING``, if there is ``time``.
+    Or ``RANGE …`` with the same bounds, or ``RANGE INTERVAL time PRECEDING``, if there is ``time``.
     """
 
     first: int | None
-    last: int = 0
+    last: int | None = 0
     position: Position | None = field(default=None, compare=False)
     time: TimeSpan | None = None
+    is_range: bool = False
 
 
 # ------------------------------------------------------------------------------- expressions
@@ -241,14 +242,17 @@ class Like(exp.Like):
 
 
 class FunctionCall(Node, exp.Condition):
-    """Any call: ``name(arguments…) [FILTER (WHERE condition)]``. COUNT(*) has one argument, exp.Star.
+    """Any call: ``name(arguments… [ORDER BY …]) [WITHIN GROUP (ORDER BY …)] [FILTER (WHERE condition)]``.
 
-    Lambdas are arguments like any other. Interval units as bare arguments (DAYS) are columns.
+    COUNT(*) has one argument, exp.Star. Lambdas are arguments like any other. Interval units as bare
+    arguments (DAYS) are columns. ``within_group``: the ORDER BY follows WITHIN GROUP.
     """
 
     this = Arg[exp.Identifier](required=True)
     arguments = Arg[list[exp.Expr]](default=list)
     distinct = Arg[bool](default=False)
+    order_by = Arg["list[OrderItem]"](default=list)
+    within_group = Arg[bool](default=False)
     condition = Arg[exp.Expr | None]()
 
     @property
@@ -276,6 +280,12 @@ class InQuery(Node, exp.Condition):
     """``this IN (query)`` (beyond ksqlDB); NOT is an exp.Not around it."""
 
     this = Arg[exp.Expr](required=True)
+    query = Arg["QueryNode"](required=True)
+
+
+class ScalarQuery(Node, exp.Condition):
+    """``(query)`` as a value (beyond ksqlDB)."""
+
     query = Arg["QueryNode"](required=True)
 
 
@@ -408,10 +418,12 @@ class PastSource(AliasedSource):
 
 
 class SubQuery(Relation):
-    """``(query) [[AS] alias]`` (beyond ksqlDB)."""
+    """``[LATERAL] (query) [[AS] alias [(column, …)]]`` (beyond ksqlDB)."""
 
     query = Arg["QueryNode"](required=True)
     alias_identifier = Arg[exp.Identifier | None]()
+    columns = Arg[list[exp.Identifier]](default=list)
+    lateral = Arg[bool](default=False)
 
     @property
     def alias_name(self) -> str | None:
@@ -523,16 +535,18 @@ class SystemTime(Node):
 
 
 class Join(Relation):
-    """``left kind JOIN right [WITHIN …] ON condition``; n-way joins nest on the left.
+    """``left kind JOIN right [WITHIN …] ON condition``, or ``USING (column, …)``; they nest on the left.
 
-    ``kind`` is INNER, LEFT, RIGHT or FULL. With ``system_time``, ``right`` is an AliasedSource.
+    ``kind`` is INNER, LEFT, RIGHT, FULL or CROSS, which alone has neither ``on`` nor ``using``. With
+    ``system_time``, ``right`` is an AliasedSource.
     """
 
     left = Arg[Relation](required=True)
     right = Arg[Relation](required=True)
     kind = Arg[str](required=True)
     within = Arg[Within | None]()
-    on = Arg[exp.Expr](required=True)
+    on = Arg[exp.Expr | None]()
+    using = Arg[list[exp.Identifier]](default=list)
     system_time = Arg[SystemTime | None]()
 
 
@@ -587,9 +601,10 @@ class AllFields(Node):
 
 
 class CommonTable(Node):
-    """``name AS (query)`` in WITH (beyond ksqlDB)."""
+    """``name [(column, …)] AS (query)`` in WITH (beyond ksqlDB)."""
 
     this = Arg[exp.Identifier](required=True)
+    columns = Arg[list[exp.Identifier]](default=list)
     query = Arg["QueryNode"](required=True)
 
     @property
@@ -607,7 +622,7 @@ class OrderItem(Node):
 
 
 class QueryNode(Node):
-    """A Select or a SetOperation, with WITH, EMIT, ORDER BY, LIMIT and OFFSET.
+    """A Select, SetOperation or Values, with WITH, EMIT, ORDER BY, LIMIT and OFFSET.
 
     ``emit`` is None, "CHANGES" or "FINAL".
     """
@@ -637,7 +652,7 @@ class GroupingSets(Node):
 
 
 class Select(QueryNode):
-    """One SELECT (reference §2.5); absent clauses are None or empty.
+    """One SELECT (reference §2.5); absent clauses are None or empty, FROM too (beyond ksqlDB).
 
     ``distinct_on``: the list of DISTINCT ON; ``within``: the WITHIN after FROM; ``join_within``: one with two
     bounds or GRACE PERIOD, which only the sub-query of EXISTS or IN can have (all beyond ksqlDB).
@@ -646,7 +661,7 @@ class Select(QueryNode):
     distinct = Arg[bool](default=False)
     distinct_on = Arg[list[exp.Expr]](default=list)
     items = Arg["list[SelectItem | AllColumns | AllFields]"](required=True)
-    relation = Arg[Relation](required=True)
+    relation = Arg[Relation | None]()
     within = Arg[TimeSpan | None]()
     join_within = Arg[Within | None]()
     window = Arg[Window | None]()
@@ -660,12 +675,24 @@ class Select(QueryNode):
 class SetOperation(QueryNode):
     """``left UNION ALL right`` (beyond ksqlDB); its EMIT, ORDER BY and LIMIT apply to the whole.
 
-    ``operator`` is UNION ALL, UNION, EXCEPT or INTERSECT.
+    ``operator`` is UNION, EXCEPT or INTERSECT, with or without ALL.
     """
 
     operator = Arg[str](required=True)
     left = Arg[QueryNode](required=True)
     right = Arg[QueryNode](required=True)
+
+
+class ValuesRow(Node):
+    """``(value, …)`` of VALUES."""
+
+    expressions = Arg[list[exp.Expr]](default=list)
+
+
+class Values(QueryNode):
+    """``VALUES (value, …), …`` (beyond ksqlDB)."""
+
+    rows = Arg[list[ValuesRow]](required=True)
 
 
 # -------------------------------------------------------------------------------- statements

@@ -51,7 +51,7 @@ class KsqlParser(MatchRecognizeParser):
 
     def _query(self) -> nodes.QueryNode:
         start = self._index
-        ctes = self.listed(self._common_table) if self.word("WITH") else []
+        ctes = self._common_tables() if self.word("WITH") else []
         bare = not self.is_symbol(TokenType.L_PAREN)
         node, is_joined = self._set_operations("UNION", "EXCEPT")
         if bare or is_joined:  # a single query in parentheses cannot be followed by clauses
@@ -90,22 +90,46 @@ class KsqlParser(MatchRecognizeParser):
         word = self._curr.text
         self.skip(1)
         if self.word("ALL"):
-            if word != "UNION":
-                self.fail(f"{word} ALL is not supported: {word} gives each row once", self._index - 1)
-            return "UNION ALL"
+            return f"{word} ALL"
         self.word("DISTINCT")
         return word
 
     def _branch(self) -> nodes.QueryNode:
         if self.is_symbol(TokenType.L_PAREN):
             return self.bracketed(self.query)
-        return self._select()
+        return self._values() if self.is_word("VALUES") else self._select()
+
+    def _values(self) -> nodes.Values:
+        start = self._index
+        self.expect_word("VALUES")
+
+        def row() -> nodes.ValuesRow:
+            begin = self._index
+            expressions = self.bracketed(lambda: self.listed(self.any_expression))
+            return self.build(nodes.ValuesRow, begin, expressions=expressions)
+
+        return self.build(nodes.Values, start, rows=self.listed(row))
+
+    def _common_tables(self) -> list[nodes.CommonTable]:
+        if self.is_word("RECURSIVE") and self.is_name(1):
+            self.fail("WITH RECURSIVE is not supported: a query of WITH reads those before it, not itself")
+        return self.listed(self._common_table)
 
     def _common_table(self) -> nodes.CommonTable:
         start = self._index
         name = self.source_name()
+        columns = self._column_aliases()
         self.expect_word("AS")
-        return self.build(nodes.CommonTable, start, this=name, query=self.bracketed(self.query))
+        if self.word("NOT", "MATERIALIZED") or self.word("MATERIALIZED"):
+            pass  # PostgreSQL's hints: the optimizer decides
+        query = self.bracketed(self.query)
+        return self.build(nodes.CommonTable, start, this=name, columns=columns, query=query)
+
+    def _column_aliases(self) -> list[exp.Identifier]:
+        """``(name, …)`` if it is there, else []."""
+        if not self.is_symbol(TokenType.L_PAREN):
+            return []
+        return self.bracketed(lambda: self.listed(self.name))
 
     def _select(self) -> nodes.Select:
         start = self._index
@@ -118,8 +142,11 @@ class KsqlParser(MatchRecognizeParser):
             else:
                 args["distinct"] = True
         args["items"] = self.listed(self._select_item)
-        self.expect_word("FROM")
-        args["relation"] = self._relation()
+        if self._ends_select():
+            return self.build(nodes.Select, start, **args)
+        if not self.is_word("WHERE"):
+            self.expect_word("FROM")
+            args["relation"] = self._relation()
         if self.word("WITHIN"):
             within = self._within()
             if within.before == within.after and within.grace is None:
@@ -142,6 +169,11 @@ class KsqlParser(MatchRecognizeParser):
             args["qualify"] = self.any_expression()
         return self.build(nodes.Select, start, **args)
 
+    def _ends_select(self) -> bool:
+        """Whether a SELECT without FROM ends here."""
+        is_end = self.at_end() or self.is_symbol(TokenType.R_PAREN) or self._at_set_operation()
+        return is_end or (self.is_word("ORDER", "LIMIT", "OFFSET") and not self.is_symbol(TokenType.COMMA, 1))
+
     def _tail(self, node: nodes.QueryNode) -> None:
         if self.word("ORDER"):
             self.expect_word("BY")
@@ -150,12 +182,30 @@ class KsqlParser(MatchRecognizeParser):
             node.set("emit", self.expect_one_of("CHANGES", "FINAL"))
             if node.emit == "CHANGES" and self.word("EVERY"):
                 node.set("every", self.time_span())
+        self._limits(node)
+
+    def _limits(self, node: nodes.QueryNode) -> None:
+        """``LIMIT n``, ``OFFSET n`` and ``FETCH FIRST n ROWS ONLY``, in any order."""
         most = MAX_ROWS
-        if self.word("LIMIT"):
-            node.set("limit", self.whole_number(most))
-            most -= node.args["limit"]
-        if self.word("OFFSET"):
-            node.set("offset", self.whole_number(most))
+        is_limited = is_offset = False
+        while True:
+            if not is_limited and self.word("LIMIT"):
+                if not self.word("ALL"):
+                    node.set("limit", self.whole_number(most))
+                is_limited = True
+            elif not is_offset and self.word("OFFSET"):
+                node.set("offset", self.whole_number(most))
+                is_offset = self.word("ROW") or self.word("ROWS") or True
+            elif not is_limited and self.is_word("FETCH") and self.is_word("FIRST", "NEXT", ahead=1):
+                self.skip(2)
+                is_one = self.is_word("ROW", "ROWS")
+                node.set("limit", 1 if is_one else self.whole_number(most))
+                self.expect_one_of("ROW", "ROWS")
+                self.expect_word("ONLY")
+                is_limited = True
+            else:
+                return
+            most = MAX_ROWS - (node.limit or 0) - (node.offset or 0)
 
     def _select_item(self) -> nodes.SelectItem | nodes.AllColumns | nodes.AllFields:
         start = self._index
@@ -172,7 +222,8 @@ class KsqlParser(MatchRecognizeParser):
                 self.fail()
             self._advance(2)
             return self.build(nodes.AllFields, start, this=value)
-        alias = self.name() if self.word("AS") or self.is_name() else None
+        is_named = self.word("AS") or (self.is_name() and not self._starts_clause())
+        alias = self.name() if is_named else None
         return self.build(nodes.SelectItem, start, this=value, alias_identifier=alias)
 
     def _values_by(self, item: Callable[[], exp.Expr] | None = None) -> list[exp.Expr]:
@@ -233,14 +284,16 @@ class KsqlParser(MatchRecognizeParser):
                     self.fail("Too many joins in one query")
                 continue
             place = self._index
-            kind = self.one_of("INNER", "LEFT", "RIGHT", "FULL")
-            if kind in ("LEFT", "RIGHT", "FULL"):
-                self.word("OUTER")
+            kind = "CROSS" if self.comma() or self.word("CROSS", "JOIN") else None
             if kind is None:
-                if not self.word("JOIN"):
-                    return left
-            else:
-                self.expect_word("JOIN")
+                kind = self.one_of("INNER", "LEFT", "RIGHT", "FULL")
+                if kind in ("LEFT", "RIGHT", "FULL"):
+                    self.word("OUTER")
+                if kind is None:
+                    if not self.word("JOIN"):
+                        return left
+                else:
+                    self.expect_word("JOIN")
             if isinstance(left, nodes.Unnest):
                 self.fail("CROSS JOIN UNNEST comes after all other joins, or in a sub-query", place)
             joins += 1
@@ -249,10 +302,14 @@ class KsqlParser(MatchRecognizeParser):
             right = self._aliased()
             system_time = self._system_time(right) if self._at_system_time() else None
             within = self._within() if self.word("WITHIN") else None
-            self.expect_word("ON")
-            on = self.any_expression()
-            args = {"left": left, "right": right, "kind": kind or "INNER", "within": within, "on": on}
+            args: dict[str, Any] = {"left": left, "right": right, "kind": kind or "INNER", "within": within}
             args["system_time"] = system_time
+            if kind != "CROSS" and self.is_word("USING") and self.is_symbol(TokenType.L_PAREN, 1):
+                self.skip(1)
+                args["using"] = self.bracketed(lambda: self.listed(self.name))
+            elif kind != "CROSS":
+                self.expect_word("ON")
+                args["on"] = self.any_expression()
             left = self.build(nodes.Join, start, **args)
 
     def _aliased(self) -> nodes.Relation:
@@ -262,10 +319,17 @@ class KsqlParser(MatchRecognizeParser):
 
     def _plain_relation(self) -> nodes.Relation:
         start = self._index
+        lateral = self.is_word("LATERAL") and self.is_symbol(TokenType.L_PAREN, 1)
+        if lateral:
+            self.skip(1)
         if self.symbol(TokenType.L_PAREN, "("):
             query = self.query()
             self.expect_symbol(TokenType.R_PAREN, ")")
-            return self.build(nodes.SubQuery, start, query=query, alias_identifier=self.alias())
+            alias = self.alias()
+            columns = self._column_aliases() if alias is not None else []
+            return self.build(
+                nodes.SubQuery, start, query=query, alias_identifier=alias, columns=columns, lateral=lateral
+            )
         if self.is_word("ERRORS") and self.is_word("OF", ahead=1) and self.is_name(2):
             self.skip(2)
             query_id = self.source_name()
@@ -323,18 +387,21 @@ class KsqlParser(MatchRecognizeParser):
             (self.is_word("EMIT") and (self.at_end(1) or self.is_name(1)))
             or (self.is_word("PARTITION", "ORDER") and (self.is_word("BY", ahead=1) or self.is_name(1)))
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
+            or (self.is_word("FETCH") and self.is_word("FIRST", "NEXT", ahead=1))
+            or (self.is_word("CROSS") and self.is_word("JOIN", ahead=1))
+            or (self.is_word("USING") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("QUALIFY") and self._starts_condition())
             or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
             or self._at_system_time()
             or self.at_match_recognize()
-            or self._at_unnest()
             or self._at_set_operation()
         )
 
     def _at_set_operation(self) -> bool:
         """Whether UNION, EXCEPT or INTERSECT joins two queries here."""
         return self.is_word("UNION", "EXCEPT", "INTERSECT") and (
-            self.is_word("SELECT", "ALL", "DISTINCT", ahead=1) or self.is_symbol(TokenType.L_PAREN, 1)
+            self.is_word("SELECT", "VALUES", "ALL", "DISTINCT", ahead=1)
+            or self.is_symbol(TokenType.L_PAREN, 1)
         )
 
     def _at_unnest(self) -> bool:

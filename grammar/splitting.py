@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ksql_spark.grammar.lexer import opened, tokens
 
 #: first words of queries, which may also begin with a parenthesis
-_QUERIES = frozenset({"SELECT", "WITH"})
+_QUERIES = frozenset({"SELECT", "VALUES", "WITH"})
 #: verbs whose object is a query, if it is not named
 _OF_QUERIES = frozenset({"TERMINATE", "PAUSE", "RESUME"})
 #: words of CREATE, DROP and ALTER before the kind of object

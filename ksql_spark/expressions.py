@@ -238,7 +238,64 @@ class Lambda:
         return f"({', '.join(map(name_text, self.parameters))}) => {self.body}"
 
 
-Expression = Union[ColumnRef, Literal, Members, Call, Cast, Case, FieldRef, MakeStruct, LambdaRef, Lambda]
+@dataclass(frozen=True)
+class OuterRef:
+    """In a sub-query, a value of the row around it; ``number`` is unique in the statement."""
+
+    number: int
+    type: SqlType
+
+    def __str__(self) -> str:
+        return f"OUTER_{self.number}"
+
+
+@dataclass(frozen=True)
+class SubQuery:
+    """A sub-query as a value, in queries over complete inputs.
+
+    Args:
+        kind: EXISTS; IN: that of the SQL standard; empty: the value of its one row, NULL without a row.
+        root: its plan (plan.nodes.Node), which reads ``parameters``.
+        parameters: the values that it needs of the row around it.
+        arguments: these values, over that row; of IN first the operand.
+        type: of its value.
+    """
+
+    kind: str
+    root: Any
+    parameters: tuple[OuterRef, ...]
+    arguments: tuple[Expression, ...]
+    type: SqlType
+
+    @property
+    def given(self) -> tuple[tuple[OuterRef, Expression], ...]:
+        """The parameters with their arguments."""
+        arguments = self.arguments[1:] if self.kind == "IN" else self.arguments
+        return tuple(zip(self.parameters, arguments, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.parameters, self.arguments))
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{parameter} := {argument}" for parameter, argument in self.given)
+        query = f"{self.kind}(SELECT …{f' WITH {given}' if given else ''})"
+        return f"({self.arguments[0]} {query})" if self.kind == "IN" else query
+
+
+Expression = Union[
+    ColumnRef,
+    Literal,
+    Members,
+    Call,
+    Cast,
+    Case,
+    FieldRef,
+    MakeStruct,
+    LambdaRef,
+    Lambda,
+    OuterRef,
+    SubQuery,
+]
 
 
 def children(node: Expression) -> tuple[Expression, ...]:
@@ -255,6 +312,8 @@ def children(node: Expression) -> tuple[Expression, ...]:
             return tuple(e for _, e in fields)
         case Lambda(_, body, _):
             return (body,)
+        case SubQuery():
+            return node.arguments
     return ()
 
 
@@ -271,7 +330,7 @@ def transform(node: Expression, rewrite: Callable[[Expression], Expression | Non
     if replaced is not None:
         return replaced
     match node:
-        case Call():
+        case Call() | SubQuery():
             return replace(node, arguments=tuple(transform(a, rewrite) for a in node.arguments))
         case Cast() | FieldRef():
             return replace(node, operand=transform(node.operand, rewrite))

@@ -27,7 +27,7 @@ from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.grammar import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.grammar.statements import show as show_statement
-from ksql_spark.plan.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Node, Sort
+from ksql_spark.plan.nodes import BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Node, Sort, Values
 from ksql_spark.schema import Column, Role
 from ksql_spark.shell.output import entities as shown
 from ksql_spark.shell.prompt import completion
@@ -128,7 +128,7 @@ def test_the_engine_answers_with_types() -> None:
 def test_every_node_has_a_builder() -> None:
     from ksql_spark.spark.build import BUILDERS
 
-    of_batches = {BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Sort}
+    of_batches = {BatchJoin, BatchOver, Distinct, FirstWithin, Limit, Sort, Values}
     nodes = set(typing.get_args(Node)) - of_batches
     assert set(BUILDERS) == nodes, (
         "BUILDERS of ksql_spark/spark/build.py and Node of ksql_spark/plan/nodes.py differ by "

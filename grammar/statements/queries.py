@@ -23,4 +23,4 @@ def _render(self: KsqlGenerator, node: Query) -> str:
     return self.sql(node.query)
 
 
-RULES = (StatementRule(Query, ("SELECT", "WITH"), _query, _render),)
+RULES = (StatementRule(Query, ("SELECT", "WITH", "VALUES"), _query, _render),)

@@ -202,7 +202,7 @@ def is_query(text: str) -> bool:
     """
     match = _LEADING.match(text)
     rest = text[match.end() :] if match is not None else text
-    return rest[:6].upper() == "SELECT" or re.match(r"with\b", rest, re.IGNORECASE) is not None
+    return re.match(r"(?:select|values|with)\b", rest, re.IGNORECASE) is not None
 
 
 def ended(text: str) -> str:

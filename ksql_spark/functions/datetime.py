@@ -19,7 +19,7 @@ from ksql_spark.functions.spec import (
     Typed,
     scalar,
 )
-from ksql_spark.types import BIGINT, DATE, TIME, TIMESTAMP, SqlType
+from ksql_spark.types import BIGINT, DATE, DOUBLE, TIME, TIMESTAMP, SqlType
 
 Types = Sequence[SqlType]
 
@@ -94,6 +94,33 @@ def _date_trunc(args: Sequence[str], _: Sequence[SqlType]) -> str:
     unit, moment = args
     units = ", ".join(f"'{name}'" for name in _TRUNCATED_TO)
     return f"if(upper({unit}) in ({units}), date_trunc({unit}, {moment}), NULL)"
+
+
+#: parts of a time -> text
+_PARTS = {
+    **{word: f"extract({word} FROM {{0}})" for word in ("year", "quarter", "month", "week", "day", "doy")},
+    "dow": "extract(dow FROM {0}) - 1",
+    "hour": "hour({0})",
+    "minute": "minute({0})",
+    "second": "second({0})",
+    "millisecond": "unix_millis({0}) - 60000L * floor(unix_millis({0}) / 60000L)",
+    "epoch": "unix_seconds({0})",
+}
+
+
+def _extract(args: Sequence[str], _: Sequence[SqlType]) -> str:
+    part, value = args
+    moment = f"cast({value} as timestamp)"
+    whens = " ".join(
+        f"when '{name}' then cast({text.format(moment)} as bigint)" for name, text in _PARTS.items()
+    )
+    return f"(case lower({part}) {whens} end)"
+
+
+def _to_timestamp(args: Sequence[str], types: Sequence[SqlType]) -> str:
+    if types[0] == DOUBLE:
+        return timestamp_of(f"cast(round({args[0]} * 1000D) as bigint)")
+    return timestamp_of(f"try_multiply({args[0]}, 1000L)")
 
 
 # ---- specs -----------------------------------------------------------------------------------------------
@@ -324,6 +351,42 @@ SPECS: tuple[Spec, ...] = (
         is_deterministic=False,
         aliases=("CURRENT_TIMESTAMP",),
         is_ours=True,
+    ),
+    scalar(
+        "TO_TIMESTAMP",
+        Category.DATE_TIME,
+        "Converts seconds since 1970-01-01 to a TIMESTAMP, of a millisecond.",
+        (signature("seconds BIGINT -> TIMESTAMP"), signature("seconds DOUBLE -> TIMESTAMP")),
+        _to_timestamp,
+        Example((Typed(100, BIGINT),), "1970-01-01T00:01:40.000"),
+        Example((1.5,), "1970-01-01T00:00:01.500"),
+        Example((Typed(2**63 - 1, BIGINT),), None),
+        parameters={"seconds": "a number"},
+        can_fail=True,
+        is_ours=True,
+    ),
+    scalar(
+        "EXTRACT",
+        Category.DATE_TIME,
+        "A part of a time, in UTC. Also written EXTRACT(part FROM value).",
+        (
+            signature("part STRING, value TIMESTAMP -> BIGINT"),
+            signature("part STRING, value DATE -> BIGINT"),
+        ),
+        _extract,
+        Example(("hour", _MOMENT), 21),
+        Example(("YEAR", Typed("2024-02-29", DATE)), 2024),
+        Example(("dow", _MOMENT), 5),
+        Example(("epoch", _MOMENT), 1526075913),
+        Example(("fortnight", _MOMENT), None),
+        parameters={
+            "part": "YEAR, QUARTER, MONTH, WEEK, DAY, DOW (Sunday is 0), DOY, HOUR, MINUTE, SECOND, "
+            "MILLISECOND (of the minute) or EPOCH (seconds since 1970)",
+            "value": "a TIMESTAMP or DATE",
+        },
+        can_fail=True,
+        is_ours=True,
+        aliases=("DATE_PART",),
     ),
     scalar(
         "DATE_TRUNC",

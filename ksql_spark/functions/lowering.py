@@ -86,17 +86,17 @@ def lower_reporting(
     return _Lowerer(computed or {}, report).lower(node, is_caught=at_root)
 
 
-def lower_condition(node: Expression) -> str:
+def lower_condition(node: Expression, computed: Mapping[Expression, str] | None = None) -> str:
     """The Spark SQL text of ``node`` for WHERE and HAVING, where FALSE and NULL both exclude the row.
 
-    Comparisons are not wrapped here, so that Spark can push them down.
+    Comparisons are not wrapped here, so that Spark can push them down. ``computed``: see ``lower``.
     """
     match node:
         case Call("AND", (left, right)):
-            return f"({lower_condition(left)} and {lower_condition(right)})"
+            return f"({lower_condition(left, computed)} and {lower_condition(right, computed)})"
         case Call(_, arguments) if on_null(node) is OnNull.FALSE:
-            return _spark(node, [lower(a) for a in arguments])
-    return lower(node)
+            return _spark(node, [lower(a, computed) for a in arguments])
+    return lower(node, computed)
 
 
 @dataclass(frozen=True)

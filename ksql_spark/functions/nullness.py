@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from ksql_spark.expressions import Call, Expression, Literal, MakeStruct, Members
+from ksql_spark.expressions import Call, Expression, Literal, MakeStruct, Members, SubQuery
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind, OnNull
 from ksql_spark.types import BOOLEAN
@@ -60,7 +60,7 @@ def nullness(node: Expression) -> Nullness:
     match node:
         case Literal(value):
             return Nullness.VALUE if value is None else Nullness.NEVER
-        case MakeStruct() | Members():
+        case MakeStruct() | Members() | SubQuery("EXISTS"):
             return Nullness.NEVER
         case Call(name, arguments):
             inner = {nullness(a) for a in arguments}

@@ -37,7 +37,8 @@ class AggregateCall:
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
     ``condition``: FILTER, the rows that it takes; None: all. ``is_appended``: it came while the query ran, so
     state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result depends on
-    the order in which the rows of a group come (functions.spec).
+    the order in which the rows of a group come (functions.spec). ``order``: that order, if it is not that of
+    arrival; over complete inputs only.
     """
 
     name: str
@@ -48,18 +49,21 @@ class AggregateCall:
     condition: Expression | None = None
     is_appended: bool = False
     by_arrival: bool = False
+    order: tuple[SortKey, ...] = ()
 
     @property
     def call(self) -> str:
         """The call as KSQL text."""
         inner = ", ".join(map(str, self.arguments)) or "*"
+        inner += f" ORDER BY {', '.join(map(str, self.order))}" if self.order else ""
         only = "" if self.condition is None else f" FILTER (WHERE {written_out(self.condition, {})})"
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){only}"
 
     @property
     def inputs(self) -> tuple[Expression, ...]:
         """The expressions over the child that it needs."""
-        return self.arguments if self.condition is None else (*self.arguments, self.condition)
+        ordered = tuple(key.expression for key in self.order)
+        return (*self.arguments, *ordered, *(() if self.condition is None else (self.condition,)))
 
     def __str__(self) -> str:
         return f"{self.call} AS {self.name}"
@@ -73,20 +77,20 @@ class FramedCall:
         call: the aggregate.
         first: how many rows before the current one the frame begins; None: with the group's first row;
             negative: so many after it.
-        last: how many rows before the current one it ends; negative: so many after it, as ``first`` then is.
+        last: how many rows before the current one it ends; negative: so many after it; None: with the group.
         range_ms: RANGE: how much older the rows may be; the other two do not matter then.
     """
 
     call: AggregateCall
     first: int | None
-    last: int
+    last: int | None
     range_ms: int | None = None
 
     def __str__(self) -> str:
         if self.range_ms is not None:
             return f"{self.call.call} RANGE {self.range_ms} MILLISECONDS PRECEDING AS {self.call.name}"
         begin = "UNBOUNDED PRECEDING" if self.first is None else _bound(self.first, "0 PRECEDING")
-        end = _bound(self.last, "CURRENT ROW")
+        end = "UNBOUNDED FOLLOWING" if self.last is None else _bound(self.last, "CURRENT ROW")
         return f"{self.call.call} ROWS BETWEEN {begin} AND {end} AS {self.call.name}"
 
 

@@ -55,6 +55,9 @@ def _logical_lines(node: Node, depth: int) -> Iterator[str]:
     yield f"{'  ' * depth}{_spaced(type(node).__name__)}{details}"
     for child in trees.children(node):
         yield from _logical_lines(child, depth + 1)
+    for sub_query in trees.sub_queries(node):
+        yield f"{'  ' * (depth + 1)}Sub-query | {sub_query}"
+        yield from _logical_lines(sub_query.root, depth + 2)
 
 
 def _logical_details(node: Node) -> Details:
@@ -126,6 +129,8 @@ def _logical_details(node: Node) -> Details:
             return [("", limit), ("Offset", offset or None)]
         case nodes.SetOperation(_, _, operator):
             return [("", operator)]
+        case nodes.Values(columns, rows) if columns:
+            return [("", f"{len(rows)} rows"), ("Columns", ", ".join(map(str, columns)))]
     return []
 
 

@@ -10,7 +10,7 @@ A record with a NULL value is passed on until a node drops it: a stream's WHERE,
 projections pass it on. In a table it is a tombstone (reference §6.1).
 
 A Job consists of the same nodes over a complete input: without hidden columns (a Source exposes the
-pseudo columns that are used), keys, and records without a value. Only it has BatchJoin, BatchOver,
+pseudo columns that are used), keys, and records without a value. Only it has Values, BatchJoin, BatchOver,
 FirstWithin, Distinct, Sort and Limit.
 
 The planner puts in exchanges and parts of foreign-key joins; no binder makes any, and
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.expressions import ColumnRef, Expression, OuterRef
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, Windowing
 from ksql_spark.plan.clauses import (
     AggregateCall,
@@ -404,6 +404,24 @@ class UnionAll(_Stream):
         return self.children[0].window
 
 
+@dataclass(frozen=True)
+class Values(_Table, _Unwindowed):
+    """VALUES in a batch query, or one row without columns, for a SELECT without FROM (beyond ksqlDB).
+
+    Args:
+        columns: the columns.
+        rows: constants of the columns' types.
+    """
+
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[Expression, ...], ...] = ((),)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The columns."""
+        return Schema(self.columns)
+
+
 #: SetOperation.operator
 UNION, EXCEPT, INTERSECT = "UNION", "EXCEPT", "INTERSECT"
 
@@ -429,38 +447,45 @@ class SetOperation(_Table, _Unwindowed):
         return Schema(tuple(Column(c.name, c.type, Role.KEY) for c in self.left.schema.columns))
 
 
-#: BatchJoin.join: the left rows with a partner, and those without
-SEMI, ANTI = "SEMI", "ANTI"
+#: Join.join: the left rows with a partner
+SEMI = "SEMI"
 
 
 @dataclass(frozen=True)
 class BatchJoin(_Unwindowed):
-    """A join in a batch query (beyond ksqlDB): any condition with an equality between the sides.
+    """A join in a batch query (beyond ksqlDB), with any condition.
 
     Args:
         left: the left relation.
         right: the right relation, without column names of the left one.
-        join: INNER, LEFT, RIGHT, FULL, SEMI or ANTI.
+        join: INNER, LEFT, RIGHT or FULL.
         condition: ON, over both sides' columns.
+        parameters: LATERAL: what the right side reads of a left row, with expressions over that row.
     """
 
     left: Node
     right: Node
     join: str
     condition: Expression
+    parameters: tuple[tuple[OuterRef, Expression], ...] = ()
 
     @cached_property
     def schema(self) -> Schema:
-        """All columns of left and right; of SEMI and ANTI those of left."""
-        right = () if self.join in (SEMI, ANTI) else self.right.schema.columns
-        return Schema(tuple(Column(c.name, c.type) for c in (*self.left.schema.columns, *right)))
+        """All columns of left and right."""
+        both = (*self.left.schema.columns, *self.right.schema.columns)
+        return Schema(tuple(Column(c.name, c.type) for c in both))
 
     @property
     def kind(self) -> str:
-        """TABLE where both sides are tables; of SEMI and ANTI the left side's."""
-        if self.join in (SEMI, ANTI):
-            return self.left.kind
+        """TABLE where both sides are tables."""
         return TABLE if self.left.kind == self.right.kind == TABLE else STREAM
+
+
+#: functions that only BatchOver has beside aggregates, and those of them that have frames
+FRAMED = frozenset(("FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"))
+WINDOW_FUNCTIONS = FRAMED | frozenset(
+    (ROW_NUMBER, RANK, DENSE_RANK, "PERCENT_RANK", "CUME_DIST", "NTILE", "LAG", "LEAD")
+)
 
 
 @dataclass(frozen=True)
@@ -471,7 +496,7 @@ class BatchOver(_Unwindowed, _OneChild):
         child: the rows.
         keys: PARTITION BY; NULL is a value like others.
         order: ORDER BY; empty: every frame is the whole group.
-        calls: aggregates, and ROW_NUMBER, RANK and DENSE_RANK, whose frames do not matter.
+        calls: aggregates and WINDOW_FUNCTIONS.
         is_range: whether frames are differences of the one value of ``order``, else numbers of rows.
     """
 
@@ -682,6 +707,7 @@ Node: TypeAlias = (
     | Project
     | UnionAll
     | SetOperation
+    | Values
     | BatchJoin
     | BatchOver
     | FirstWithin

@@ -220,7 +220,7 @@ def _over_state(node: Over) -> str:
         parts.append(f"the arguments of each key's rows of {span_text(longest)}, as many as there are")
     if any(c.first is None and c.range_ms is None for c in node.calls):
         parts.append("the aggregates of each key")
-    ahead = -min((c.last for c in node.calls), default=0)
+    ahead = -min((c.last or 0 for c in node.calls), default=0)
     if ahead > 0:
         rows = "row, which waits for the next one" if ahead == 1 else f"{ahead} rows, which wait for more"
         parts.append(f"each key's last {rows}")

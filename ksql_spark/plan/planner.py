@@ -272,8 +272,6 @@ class _Planner:
 
     def _aggregate(self, node: nodes.Aggregate) -> Node:
         is_table = node.child.kind == TABLE
-        if is_table and node.child.window is not None and _names_bounds(node):
-            raise _not_yet("Window bounds in an aggregation of a windowed table")
         for call in node.aggregates:
             spec = registry.require(call.function)
             if (spec.spark_table if is_table else spec.spark) is None:
@@ -283,5 +281,7 @@ class _Planner:
             if call.distinct and is_table and not _has_equality(call.arguments[0].type):
                 raise _not_yet(f"{call.function}(DISTINCT …) of a {call.arguments[0].type} over a table")
         key = tuple(g.expression for g in node.group_by)
-        make = self._changes if is_table else self._stateless
-        return replace(node, child=make(node.child, key))
+        if not is_table:
+            return replace(node, child=self._stateless(node.child, key))
+        has_bounds = node.child.window is not None and _names_bounds(node)
+        return replace(node, child=self._changes(node.child, key, has_bounds=has_bounds))

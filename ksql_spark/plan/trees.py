@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ksql_spark.expressions import ColumnRef
+from ksql_spark.expressions import ColumnRef, Expression, SubQuery
+from ksql_spark.expressions import walk as parts_of
 from ksql_spark.metastore.sources import STREAM
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
+    Aggregate,
     BatchJoin,
+    BatchOver,
     Changes,
     Exchange,
     Filter,
@@ -22,8 +25,10 @@ from ksql_spark.plan.nodes import (
     Project,
     SelectKey,
     SetOperation,
+    Sort,
     Source,
     UnionAll,
+    Values,
 )
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION
 
@@ -46,7 +51,7 @@ def with_operands(node: Node, relations: Iterator[Node]) -> Node:
 def children(node: Node) -> tuple[Node, ...]:
     """The relations that ``node`` reads, left to right."""
     match node:
-        case Source():
+        case Source() | Values():
             return ()
         case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
             return (node.left, node.right)
@@ -58,7 +63,7 @@ def children(node: Node) -> tuple[Node, ...]:
 def with_children(node: Node, new: Sequence[Node]) -> Node:
     """``node`` over other relations than ``children``, which are as many."""
     match node:
-        case Source():
+        case Source() | Values():
             return node
         case Join() | BatchJoin() | SetOperation() | ForeignKeyAnswer():
             return replace(node, left=new[0], right=new[1])
@@ -85,11 +90,39 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def sub_queries(node: Node) -> tuple[SubQuery, ...]:
+    """The sub-queries in the expressions of ``node``, each once; only those of complete inputs have such."""
+    found: dict[SubQuery, None] = {}
+    for expression in _batch_expressions(node):
+        found.update((part, None) for part in parts_of(expression) if isinstance(part, SubQuery))
+    return tuple(found)
+
+
+def _batch_expressions(node: Node) -> Iterator[Expression]:
+    """The expressions of a node over complete inputs that may have sub-queries."""
+    match node:
+        case Filter():
+            yield node.predicate
+        case Project():
+            yield from (item.expression for item in (*node.keys, *node.values))
+        case FlatMap():
+            yield from (function.expression for function in node.functions)
+        case Sort():
+            yield from (key.expression for key in node.by)
+        case Aggregate():
+            yield from (group.expression for group in node.group_by)
+            yield from (value for call in node.aggregates for value in call.inputs)
+        case BatchOver():
+            yield from (*node.keys, *(key.expression for key in node.order))
+            yield from (value for framed in node.calls for value in framed.call.inputs)
+
+
 def relations(node: Node) -> tuple[Source, ...]:
-    """The sources below ``node``, left to right."""
+    """The sources below ``node``, left to right, then those of its sub-queries."""
     if isinstance(node, Source):
         return (node,)
-    return tuple(relation for child in children(node) for relation in relations(child))
+    below = (*children(node), *(sub_query.root for sub_query in sub_queries(node)))
+    return tuple(relation for child in below for relation in relations(child))
 
 
 def keeps_places(node: Node) -> bool:

@@ -91,6 +91,21 @@ def reason(error: BaseException) -> str:
     return type(error).__name__
 
 
+#: what Spark says of sub-queries that are values -> what is wrong, and what to do
+_OF_SUB_QUERIES = (
+    (
+        "SCALAR_SUBQUERY_TOO_MANY_ROWS",
+        "A sub-query that is a value has more than one row.",
+        "Aggregate it, as in (SELECT MAX(x) FROM …), or add LIMIT 1.",
+    ),
+    (
+        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY",
+        "A sub-query, or a LATERAL one, cannot read the rows around it in this place.",
+        "Join its source instead, or number the rows with ROW_NUMBER() OVER (…) and QUALIFY.",
+    ),
+)
+
+
 def job_failure(error: BaseException) -> KsqlError:
     """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own.
 
@@ -101,6 +116,10 @@ def job_failure(error: BaseException) -> KsqlError:
         return KsqlError("LAKE_FAILED", path=gone.group(1), reason=why)
     if (message := jvm.innermost_message(error)) is not None:
         error = RuntimeError(message)
+    text = str(error)
+    for mark, what, hint in _OF_SUB_QUERIES:
+        if mark in text:
+            return KsqlError("INVALID_STATEMENT", reason=what, hint=hint)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
 
 

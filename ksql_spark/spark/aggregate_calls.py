@@ -1,7 +1,8 @@
-"""Arguments and FILTER of aggregate calls as columns, in streams and batches (AggregateFilters.java)."""
+"""Arguments and FILTER of aggregate calls as columns, in streams (AggregateFilters.java) and batches."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -48,3 +49,39 @@ def arguments(
         types[f"__filter_{number}"] = BOOLEAN
         columns.append(named(lowered(call.condition, f"FILTER of {call.function}"), f"__filter_{number}"))
     return [*texts, *(str(setting(name)) for name in registry.require(call.function).settings)]
+
+
+#: Spark's aggregates in the texts of specs
+_AGGREGATES = frozenset(
+    (
+        "avg", "bool_and", "bool_or", "collect_list", "corr", "count", "first", "hll_sketch_agg", "last",
+        "max", "max_by", "median", "min", "min_by", "percentile", "percentile_approx", "percentile_disc",
+        "stddev_samp", "sum", "var_samp",
+    )
+)  # fmt: skip
+_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[A-Za-z_]\w*(?:\.`(?:[^`]|``)*`)?\(|`(?:[^`]|``)*`|[()]")
+_ORDER = " WITHIN GROUP ("
+
+
+def extended(text: str, clauses: str) -> str:
+    """``text`` of an aggregate, where each of Spark's or our aggregates has ``clauses``: FILTER, OVER."""
+    pieces: list[str] = []
+    end = 0
+    #: for each open parenthesis where the aggregate begins that ends with it, if one does
+    opened: list[int | None] = []
+    within: int | None = None
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        if word == "(" and within is not None:
+            opened.append(within)
+            within = None
+        elif word.endswith("(") and not word.startswith("'"):
+            is_call = word[:-1] in _AGGREGATES or word.startswith("ksql.`")
+            opened.append(token.start() if is_call else None)
+        elif word == ")" and (start := opened.pop()) is not None:
+            if text.startswith(_ORDER, token.end()):
+                within = start
+                continue
+            pieces += (text[end:start], "(", text[start : token.end()], clauses, ")")
+            end = token.end()
+    return "".join([*pieces, text[end:]])

@@ -1,23 +1,23 @@
 """Runs a batch query (plan.queries.Job) as one Spark query over existing rows.
 
-Each logical node becomes a frame with exactly the node's columns; Catalyst optimizes the whole.
+Each logical node becomes the text of a query with exactly the node's columns; Catalyst optimizes the whole.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pyspark.sql import Column as SparkColumn
-from pyspark.sql import DataFrame, SparkSession, Window, WindowSpec
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import ColumnRef, Expression, walk
 from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
@@ -27,9 +27,9 @@ from ksql_spark.plan import clauses, nodes, trees
 from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey
 from ksql_spark.plan.nodes import Node
 from ksql_spark.schema import NULL_VALUE, ROWTIME, WINDOWEND, WINDOWSTART, Column, Schema
-from ksql_spark.spark import aggregate_calls, jvm, sources
+from ksql_spark.spark import aggregate_calls, sources
 from ksql_spark.spark.evaluate import STORED_KEY, DecodedRows, StoredRow, values
-from ksql_spark.spark.frames import exploded, named, quoted, union
+from ksql_spark.spark.frames import Transformations, named, quoted
 from ksql_spark.spark.session import new_session
 from ksql_spark.types import contains_map
 
@@ -37,19 +37,6 @@ from ksql_spark.types import contains_map
 _MANY_ROWS = 100_000
 #: the largest LIMIT and OFFSET that Spark accepts
 _MAX_LIMIT = 2**31 - 1
-_RANKINGS: Mapping[str, Callable[[], SparkColumn]] = {
-    nodes.ROW_NUMBER: F.row_number,
-    nodes.RANK: F.rank,
-    nodes.DENSE_RANK: F.dense_rank,
-}
-_JOINS = {
-    "INNER": "inner",
-    "LEFT": "left",
-    "RIGHT": "right",
-    "FULL": "full",
-    "SEMI": "left_semi",
-    "ANTI": "left_anti",
-}
 
 
 def session_for(session: SparkSession, root: Node, row_count: int) -> SparkSession:
@@ -118,7 +105,7 @@ def table(
     prefix = f"{relation.alias}_" if relation.prefixed else ""
     names = [*(c.name for c in source.schema.columns), *relation.exposed]
     columns = [named(texts[name], prefix + name) for name in names]
-    return raw.selectExpr(*decoded.parts).filter(decoded.is_readable).selectExpr(*columns)
+    return Transformations(raw).select(*decoded.parts).filter(decoded.is_readable).select(*columns).frame()
 
 
 def stream(
@@ -164,10 +151,13 @@ def _records(
 # ---- nodes --------------------------------------------------------------------------------------------
 
 
-def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], Any]) -> DataFrame:
-    """The frame of ``root``.
+def build(
+    session: SparkSession, root: Node, relations: Iterable[DataFrame], setting: Callable[[str], Any]
+) -> DataFrame:
+    """The frame of ``root``: one text in Spark SQL.
 
     Args:
+        session: the query's session.
         root: the last node of a batch query.
         relations: the frames of ``plan.trees.relations(root)``, in that order.
         setting: effective value of a property, by name.
@@ -175,27 +165,52 @@ def build(root: Node, relations: Iterable[DataFrame], setting: Callable[[str], A
     Raises:
         KsqlError: NOT_DONE_YET for an aggregate that batch queries do not support yet.
     """
-    return _Builder(iter(relations), setting).build(root)
+    names: list[str] = []
+    try:
+        for frame in relations:
+            names.append(f"ksql_{uuid.uuid4().hex}")
+            frame.createOrReplaceTempView(names[-1])
+        return session.sql(_Builder(iter(names), setting).query(root))
+    finally:
+        for name in names:  # the frame has their plans
+            session.catalog.dropTempView(name)
+
+
+class _Below(NamedTuple):
+    """``FROM`` and the rows below a node, and all of its columns."""
+
+    columns: str
+    rows: str
 
 
 class _Builder:
-    def __init__(self, relations: Iterator[DataFrame], setting: Callable[[str], Any]) -> None:
+    """Texts of nodes. Only SubQuery and LATERAL refer to rows around them, by the name of these rows."""
+
+    def __init__(self, relations: Iterator[str], setting: Callable[[str], Any]) -> None:
         self._relations = relations
         self._setting = setting
+        #: values of the rows around a sub-query, and sub-queries -> their texts
+        self._computed: dict[Expression, str] = {}
+        self._numbers = itertools.count()
 
-    def build(self, node: Node) -> DataFrame:
+    def query(self, node: Node) -> str:
+        """``SELECT …`` with the columns of ``node``."""
         match node:
             case nodes.Source():
-                return next(self._relations)
+                return f"SELECT * FROM {next(self._relations)}"
+            case nodes.Values():
+                return self._values(node)
             case nodes.Filter(child, predicate):
-                return self.build(child).filter(lower_condition(predicate))
+                below = self._below(child, node)
+                condition = lower_condition(predicate, self._computed)
+                return f"SELECT {below.columns} {below.rows} WHERE {condition}"
             case nodes.Project(child, keys, values):
-                return self.build(child).selectExpr(*_all((*keys, *values)))
-            case nodes.FlatMap(child, functions):
-                return exploded(self.build(child), _all(functions), [f.name for f in functions])
-            case nodes.BatchJoin(left, right, join, condition):
-                sides = self.build(left), self.build(right)
-                return sides[0].join(sides[1], F.expr(lower_condition(condition)), _JOINS[join])
+                below = self._below(child, node)
+                return f"SELECT {', '.join(self._all((*keys, *values)))} {below.rows}"
+            case nodes.FlatMap():
+                return self._flat_map(node)
+            case nodes.BatchJoin():
+                return self._join(node)
             case nodes.BatchOver():
                 return self._over(node)
             case nodes.FirstWithin():
@@ -203,46 +218,114 @@ class _Builder:
             case nodes.Aggregate():
                 return self._aggregate(node)
             case nodes.UnionAll(children):
-                return union(map(self.build, children))
+                return " UNION ALL ".join(f"({self.query(child)})" for child in children)
             case nodes.SetOperation(left, right, operator):
-                sides = self.build(left), self.build(right)
-                if operator == nodes.UNION:
-                    return sides[0].unionAll(sides[1]).distinct()
-                return (
-                    sides[0].subtract(sides[1]) if operator == nodes.EXCEPT else sides[0].intersect(sides[1])
-                )
+                return f"({self.query(left)}) {operator} ({self.query(right)})"
             case nodes.Distinct(child):
-                return self.build(child).distinct()
+                return f"SELECT DISTINCT * {self._below(child, node).rows}"
             case nodes.Sort(child, by):
-                return self.build(child).orderBy(*map(_sort_key, by))
+                below = self._below(child, node)
+                return f"SELECT {below.columns} {below.rows} ORDER BY {', '.join(map(self._sort_key, by))}"
             case nodes.Limit(child, limit, offset):
-                frame = self.build(child)
-                frame = frame.offset(min(offset, _MAX_LIMIT)) if offset else frame
-                return frame if limit is None else frame.limit(min(limit, _MAX_LIMIT))
-        raise TypeError(f"no batch frame for {type(node).__name__}")
+                most = "" if limit is None else f" LIMIT {min(limit, _MAX_LIMIT)}"
+                skipped = f" OFFSET {min(offset, _MAX_LIMIT)}" if offset else ""
+                return f"SELECT * {self._below(child, node).rows}{most}{skipped}"
+        raise TypeError(f"no batch query for {type(node).__name__}")
 
-    def _over(self, node: nodes.BatchOver) -> DataFrame:
-        group = Window.partitionBy(*(F.expr(lower(key)) for key in node.keys))
-        if node.order:
-            group = group.orderBy(*map(_sort_key, node.order))
+    def _below(self, child: Node, node: Node) -> _Below:
+        """The rows of ``child``, with a column for each sub-query in the expressions of ``node``."""
+        below = f"({self.query(child)})"
+        inner = trees.sub_queries(node)
+        if not inner:
+            return _Below("*", f"FROM {below}")
+        rows = f"__rows_{next(self._numbers)}"
+        columns = _qualified(rows, [argument for each in inner for argument in each.arguments])
+        names, texts = [], []
+        for sub_query in inner:
+            for parameter, argument in sub_query.given:
+                self._computed[parameter] = lower(argument, {**self._computed, **columns})
+            text = f"{sub_query.kind}({self.query(sub_query.root)})"
+            if sub_query.kind == "IN":
+                text = f"{self._lower(sub_query.arguments[0])} {text}"
+            names.append(f"__value_{next(self._numbers)}")
+            texts.append(f"{text} AS {names[-1]}")
+            self._computed[sub_query] = names[-1]
+        values = f"SELECT *, {', '.join(texts)} FROM {below} AS {rows}"
+        return _Below(f"* EXCEPT ({', '.join(names)})", f"FROM ({values})")
+
+    def _lower(self, expression: Expression) -> str:
+        return lower(expression, self._computed)
+
+    def _all(self, columns: Iterable[NamedExpression]) -> list[str]:
+        return [named(self._lower(c.expression), c.name) for c in columns]
+
+    def _values(self, node: nodes.Values) -> str:
+        if not node.columns:
+            return "SELECT 1 AS __row"
+        rows = (
+            f"SELECT {', '.join(named(lower(v), c.name) for v, c in zip(row, node.columns, strict=True))}"
+            for row in node.rows
+        )
+        return " UNION ALL ".join(rows)
+
+    def _flat_map(self, node: nodes.FlatMap) -> str:
+        """One row for each element of the longest array, NULL where another has ended.
+
+        A NULL is as an empty array: a function that fails for one row leaves the rows of the others as they
+        are.
+        """
+        names = [quoted(function.name) for function in node.functions]
+        below = self._below(node.child, node)
+        arrays = (
+            f"coalesce({self._lower(f.expression)}, array()) AS {name}"
+            for f, name in zip(node.functions, names, strict=True)
+        )
+        zipped = f"explode(arrays_zip({', '.join(names)})) AS __row"
+        elements = ", ".join(f"__row.{name} AS {name}" for name in names)
+        with_arrays = f"SELECT {below.columns}, {', '.join(arrays)} {below.rows}"
+        rows = f"SELECT * EXCEPT ({', '.join(names)}), {zipped} FROM ({with_arrays})"
+        return f"SELECT * EXCEPT (__row), {elements} FROM ({rows})"
+
+    def _join(self, node: nodes.BatchJoin) -> str:
+        left = f"FROM ({self.query(node.left)})"
+        condition = f"ON {lower_condition(node.condition, self._computed)}"
+        lateral = ""
+        if node.parameters:
+            rows, lateral = f"__rows_{next(self._numbers)}", "LATERAL "
+            left += f" AS {rows}"
+            for parameter, value in node.parameters:
+                self._computed[parameter] = lower(value, {**self._computed, **_qualified(rows, [value])})
+        return f"SELECT * {left} {node.join} JOIN {lateral}({self.query(node.right)}) {condition}"
+
+    def _over(self, node: nodes.BatchOver) -> str:
+        below = self._below(node.child, node)
+        parts = [f"PARTITION BY {', '.join(map(self._lower, node.keys))}"] if node.keys else []
+        parts += [f"ORDER BY {', '.join(map(self._sort_key, node.order))}"] if node.order else []
+        any_order = [] if node.order else ["ORDER BY 1"]
         results = []
         for framed in node.calls:
-            call = framed.call
-            if call.function in _RANKINGS:
-                column = _RANKINGS[call.function]().over(group)
+            call, frame = framed.call, _frame(framed, node.is_range) if node.order else ""
+            arguments = [self._lower(argument) for argument in call.arguments]
+            if call.function in nodes.WINDOW_FUNCTIONS:
+                more = [frame] if call.function in nodes.FRAMED else any_order
+                text = f"{call.function}({', '.join(arguments)}) OVER ({' '.join([*parts, *more])})"
             else:
-                text = self._text(call, [lower(argument) for argument in call.arguments], True)
-                column = F.expr(text).over(_frame(group, framed, node.is_range) if node.order else group)
-            results.append(column.cast(spark_type(call.type)).alias(call.name))
-        return self.build(node.child).select("*", *results)
+                window = f" OVER ({' '.join([*parts, frame])})"
+                if call.condition is not None:
+                    window = f" FILTER (WHERE {lower_condition(call.condition, self._computed)}){window}"
+                text = aggregate_calls.extended(self._text(call, arguments, True), window)
+            results.append(named(f"cast({text} AS {spark_type(call.type)})", call.name))
+        return f"SELECT {below.columns}, {', '.join(results)} {below.rows}"
 
-    def _first_within(self, node: nodes.FirstWithin) -> DataFrame:
-        keys = [named(lower(key), f"__key_{i}") for i, key in enumerate(node.keys)]
-        order = f"struct({lower(node.number)} AS n, {lower(node.time)} AS t, {lower(node.stream_time)} AS at)"
-        row = f"struct({lower(node.number)} AS n, struct(*) AS row)"
-        rows = self.build(node.child).selectExpr(f"{order} AS __at", f"{row} AS __row", *keys)
-        groups = rows.groupBy(*(f"__key_{i}" for i, _ in enumerate(keys))).agg(
-            F.expr("array_sort(collect_list(__at)) AS __at"), F.expr("collect_list(__row) AS __rows")
+    def _first_within(self, node: nodes.FirstWithin) -> str:
+        keys = [named(self._lower(key), f"__key_{i}") for i, key in enumerate(node.keys)]
+        number, time, stream_time = map(self._lower, (node.number, node.time, node.stream_time))
+        order = f"struct({number} AS n, {time} AS t, {stream_time} AS at) AS __at"
+        row = f"struct({number} AS n, struct(*) AS row) AS __row"
+        rows = f"SELECT {', '.join([order, row, *keys])} FROM ({self.query(node.child)})"
+        by = f" GROUP BY {', '.join(f'__key_{i}' for i, _ in enumerate(keys))}" if keys else ""
+        groups = (
+            f"SELECT array_sort(collect_list(__at)) AS __at, collect_list(__row) AS __rows FROM ({rows}){by}"
         )
         # a row that came too late is over at once: the next row of its key is a first one again
         firsts = (
@@ -250,38 +333,37 @@ class _Builder:
             "if(r.at <= try_element_at(firsts, -1).until, firsts, "
             f"concat(firsts, array(struct(r.n AS n, r.t + {node.within_ms}L AS until))))).n AS __firsts"
         )
-        each = groups.selectExpr(firsts, "explode(__rows) AS __row")
-        return each.selectExpr("__row.row.*", f"array_contains(__firsts, __row.n) AS {quoted(node.name)}")
+        each = f"SELECT {firsts}, explode(__rows) AS __row FROM ({groups})"
+        is_first = f"array_contains(__firsts, __row.n) AS {quoted(node.name)}"
+        return f"SELECT __row.row.*, {is_first} FROM ({each})"
 
-    def _aggregate(self, node: nodes.Aggregate) -> DataFrame:
+    def _aggregate(self, node: nodes.Aggregate) -> str:
         arrival = node.child.by if isinstance(node.child, nodes.Sort) else ()
-        below = self.build(node.child.child if isinstance(node.child, nodes.Sort) else node.child)
-        groups = [named(lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
-        columns, results = list(groups), []
+        below = self._below(node.child.child if isinstance(node.child, nodes.Sort) else node.child, node)
+        columns = [named(self._lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
         single_partition = _is_single_partition(node)
+        results = [named(f"__key_{i}", g.name) for i, g in enumerate(node.group_by)]
         for i, call in enumerate(node.aggregates):
-            arguments = aggregate_calls.arguments(call, i, lambda e, _: lower(e), self._setting, {}, columns)
-            results.append(named(self._call(call, arguments, single_partition), call.name))
+            arguments = aggregate_calls.arguments(
+                call, i, lambda e, _: self._lower(e), self._setting, {}, columns
+            )
+            text = self._text(call, arguments, single_partition)
+            if call.condition is not None:
+                text = aggregate_calls.extended(text, f" FILTER (WHERE __filter_{i})")
+            results.append(named(f"cast({text} AS {spark_type(call.type)})", call.name))
+        hint = order = ""
         if single_partition:
             # one partition needs no exchange and its rows are sorted by group, so Spark keeps their order
-            orders = [named(lower(key.expression), f"__order_{i}") for i, key in enumerate(arrival)]
+            columns += [named(self._lower(key.expression), f"__order_{i}") for i, key in enumerate(arrival)]
             sorted_by = [
                 f"__key_{i}" for i, g in enumerate(node.group_by) if not contains_map(g.expression.type)
             ]
-            sorted_by += [f"__order_{i}" for i, _ in enumerate(orders)]
-            rows = below.coalesce(1).selectExpr(*columns, *orders, "1 AS __row")
-            rows = rows.sortWithinPartitions(*sorted_by) if sorted_by else rows
-        else:
-            rows = below.selectExpr(*columns, "1 AS __row")
-        keys = [F.col(f"__key_{i}").alias(g.name) for i, g in enumerate(node.group_by)]
-        if not results:  # GROUP BY alone
-            return rows.select(*keys).distinct()
-        grouped = rows.groupBy(*keys).agg(*map(F.expr, results))
-        has_filter = any(call.condition is not None for call in node.aggregates)
-        return jvm.with_aggregate_filters(grouped) if has_filter else grouped
-
-    def _call(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:
-        return f"cast({self._text(call, arguments, single_partition)} AS {spark_type(call.type)})"
+            sorted_by += [f"__order_{i}{_direction(key)}" for i, key in enumerate(arrival)]
+            hint = "/*+ COALESCE(1) */ "
+            order = f" SORT BY {', '.join(sorted_by)}" if sorted_by else ""
+        by = f" GROUP BY {', '.join(f'__key_{i}' for i, _ in enumerate(node.group_by))}"
+        rows = f"SELECT {hint}{', '.join([*columns, '1 AS __row'])} {below.rows}{order}"
+        return f"SELECT {', '.join(results)} FROM ({rows}){by if node.group_by else ''}"
 
     def _text(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
@@ -294,24 +376,33 @@ class _Builder:
             raise KsqlError("NOT_DONE_YET", what=what, version=__version__)
         return lowering(arguments, [a.type for a in call.arguments])
 
-
-def _all(columns: Iterable[NamedExpression]) -> list[str]:
-    return [named(lower(c.expression), c.name) for c in columns]
-
-
-def _frame(group: WindowSpec, framed: FramedCall, is_range: bool) -> WindowSpec:
-    first = Window.unboundedPreceding if framed.first is None else -framed.first
-    return (group.rangeBetween if is_range else group.rowsBetween)(first, -framed.last)
+    def _sort_key(self, key: SortKey) -> str:
+        text = self._lower(key.expression)
+        if has_own_order(key.expression.type):
+            text = f"ksql.rank({text})"
+        return text + _direction(key)
 
 
-def _sort_key(key: SortKey) -> Any:
-    text = lower(key.expression)
-    if has_own_order(key.expression.type):
-        text = f"ksql.rank({text})"
-    column = F.expr(text)
-    if key.descending:
-        return column.desc_nulls_first() if key.nulls_first else column.desc_nulls_last()
-    return column.asc_nulls_first() if key.nulls_first else column.asc_nulls_last()
+def _qualified(rows: str, expressions: Iterable[Expression]) -> dict[Expression, str]:
+    """The columns in ``expressions`` as those of ``rows``."""
+    columns = (part for each in expressions for part in walk(each) if isinstance(part, ColumnRef))
+    return {column: f"{rows}.{quoted(column.name)}" for column in columns}
+
+
+def _direction(key: SortKey) -> str:
+    return f"{' DESC' if key.descending else ''} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+def _frame(framed: FramedCall, is_range: bool) -> str:
+    kind = "RANGE" if is_range else "ROWS"
+    return f"{kind} BETWEEN {_bound(framed.first, 'PRECEDING')} AND {_bound(framed.last, 'FOLLOWING')}"
+
+
+def _bound(rows: int | None, side: str) -> str:
+    """A bound of a frame; ``side``: where a frame without that bound ends."""
+    if rows is None:
+        return f"UNBOUNDED {side}"
+    return "CURRENT ROW" if rows == 0 else f"{abs(rows)} {'PRECEDING' if rows > 0 else 'FOLLOWING'}"
 
 
 # ---- rows in memory ----------------------------------------------------------------------------------
@@ -341,7 +432,8 @@ def evaluate_rows(
     root: Node = relation if predicate is None else nodes.Filter(relation, predicate)
     columns = [Column(f"C{i}", e.type) for i, e in enumerate(expressions)]
     items = tuple(clauses.NamedExpression(c.name, e) for c, e in zip(columns, expressions, strict=True))
-    frame = build(nodes.Project(root, (), items), [table(session, relation, rows)], lambda name: None)
+    project = nodes.Project(root, (), items)
+    frame = build(session, project, [table(session, relation, rows)], lambda name: None)
     return list(results(frame, columns, at_once=True))
 
 

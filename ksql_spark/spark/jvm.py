@@ -293,12 +293,6 @@ def pattern_symbol(
     expressions.symbol(None if condition is None else condition._jdf, is_known_early, takes._jdf)
 
 
-def with_aggregate_filters(grouped: DataFrame) -> DataFrame:
-    """An aggregation whose aggregates take the rows of their FILTER columns only (AggregateFilters.java)."""
-    filters = _class(grouped.sparkSession, "org.ksqlspark.state.AggregateFilters")
-    return DataFrame(filters.batch(grouped._jdf), grouped.sparkSession)
-
-
 def python_batches(frame: DataFrame, functions: Sequence[str], arguments: Sequence[str]) -> DataFrame:
     """``frame`` with the results of user functions (PythonBatches.java).
 

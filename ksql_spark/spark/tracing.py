@@ -75,7 +75,7 @@ def find(
         else _stream(own, consumer, number, relation, starts[number], ends[number])
         for number, relation in enumerate(trace.inputs)
     ]
-    places = _places(batch.build(trace.root, frames, setting), trace).persist()
+    places = _places(batch.build(own, trace.root, frames, setting), trace).persist()
     try:
         counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
         selected = places.filter(f"step IS {'' if used else 'NOT '}NULL")

@@ -31,6 +31,7 @@ LOG = logging.getLogger(__name__)
 
 VERSION = "16.0"
 _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
+_BTREE, _TABLESPACE = 403, 1663
 #: the first oid of our own objects, as in PostgreSQL
 _FIRST_OID = 16384
 _FIRST_FUNCTION = 1 << 24
@@ -88,6 +89,7 @@ pg_database: oid datname datdba encoding datcollate datctype datistemplate? data
 pg_roles: oid rolname rolsuper? rolinherit? rolcreaterole? rolcreatedb? rolcanlogin? rolreplication?
   rolconnlimit rolvaliduntil rolbypassrls? rolconfig
 pg_am: oid amname amtype
+pg_tablespace: oid spcname spcowner spcacl spcoptions
 pg_proc: oid proname pronamespace proowner prokind proretset? prorettype proargtypes proargnames proisagg?
   pronargs proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic proallargtypes
   proargmodes proacl
@@ -298,14 +300,18 @@ class Catalog:
         self._add(
             "pg_catalog.pg_database", oid=1, datname=DATABASE, datdba=_OWNER, encoding=6,
             datcollate="C.UTF-8", datctype="C.UTF-8", datistemplate=0, datallowconn=1, datconnlimit=-1,
+            dattablespace=_TABLESPACE,
         )  # fmt: skip
         self._add(
             "pg_catalog.pg_roles", oid=_OWNER, rolname=DATABASE, rolsuper=1, rolinherit=1, rolcreaterole=0,
             rolcreatedb=0, rolcanlogin=1, rolreplication=0, rolconnlimit=-1, rolbypassrls=0,
         )  # fmt: skip
         self._add("pg_catalog.pg_am", oid=2, amname="heap", amtype="t")
+        self._add("pg_catalog.pg_am", oid=_BTREE, amname="btree", amtype="i")
+        self._add("pg_catalog.pg_tablespace", oid=_TABLESPACE, spcname="pg_default", spcowner=_OWNER)
         self._add("pg_catalog.pg_settings", name="server_version", setting=VERSION)
         self._add("pg_catalog.pg_settings", name="max_index_keys", setting="32")
+        self._add("pg_catalog.pg_settings", name="default_transaction_isolation", setting="read committed")
         for number, source in enumerate(sources):
             self._add_source(_FIRST_OID + 2 * number, source)
         self._db.execute("COMMIT")
@@ -404,7 +410,7 @@ class Catalog:
         self._statements[index] = f"PRIMARY KEY ({', '.join(names)})"
         self._add(
             "pg_catalog.pg_class", oid=index, relname=name, relnamespace=_PUBLIC, reltype=0, reloftype=0,
-            relowner=_OWNER, relam=403, relfilenode=index, reltablespace=0, relpages=0, reltuples=-1,
+            relowner=_OWNER, relam=_BTREE, relfilenode=index, reltablespace=0, relpages=0, reltuples=-1,
             reltoastrelid=0, relhasindex=0, relisshared=0, relpersistence="p", relkind="i", relnatts=len(at),
             relchecks=0, relhasrules=0, relhastriggers=0, relhassubclass=0, relrowsecurity=0,
             relforcerowsecurity=0, relispopulated=1, relreplident="n", relispartition=0,
@@ -489,6 +495,8 @@ class Catalog:
             "has_any_column_privilege": lambda *_: 1,
             "format_type": format_type,
             "quote_ident": lambda name: name,
+            "quote_literal": _literal,
+            "quote_nullable": lambda value: "NULL" if value is None else _literal(value),
             "parse_ident": lambda name, *_: _listed(part.strip('"') for part in str(name).split(".")),
             "string_to_array": lambda text, mark, *_: _listed(str(text or "").split(mark)),
             "array_length": lambda items, *_: len(_items(items)) or None,
@@ -504,6 +512,7 @@ class Catalog:
             "_oid_of": oid_of,
             "_name_of": lambda oid: names.get(oid, oid),
             "_json": _json_array,
+            "_texts": lambda items: json.dumps(_items(items)),
             "_at": _element,
             "_any": lambda value, items: int(str(value) in str(items or "{}")[1:-1].split(",")),
             "regexp": _matches,
@@ -635,6 +644,16 @@ def _check_expression(problem: str) -> None:
 
 def _interval(text: Any) -> None:
     raise CatalogError("0A000", f"An INTERVAL can only be added to a time or subtracted from one: {text}")
+
+
+def _literal(value: Any) -> str | None:
+    """A value as a literal of a text; None for NULL.
+
+    >>> _literal("it's"), _literal(1)
+    ("'it''s'", "'1'")
+    """
+    doubled = str(value).replace("'", "''")
+    return None if value is None else f"'{doubled}'"
 
 
 def _with_bounds(fields: Sequence[FieldInfo]) -> tuple[FieldInfo, ...]:

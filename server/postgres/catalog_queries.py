@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlglot import exp
 
+from ksql_spark.grammar.words import KEYWORDS
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS
 
 _REGEXPS = {
@@ -67,8 +70,11 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Anonymous(this="REGEXP", expressions=[node.expression, node.this])
         case exp.RegexpILike():
             return exp.Anonymous(this="_REGEXP_I", expressions=[node.expression, node.this])
-        case exp.ILike():
-            return exp.Like(this=node.this, expression=node.expression)  # which ignores case in SQLite
+        case exp.Like() | exp.ILike():
+            like = exp.Like(**node.args)  # which ignores case in SQLite
+            if isinstance(node.parent, exp.Escape):
+                return like
+            return exp.Escape(this=like, expression=exp.Literal.string("\\"))  # as PostgreSQL by default
         case exp.EQ(expression=exp.Any() as any_):
             return exp.Anonymous(this="_ANY", expressions=[node.this, any_.this.unnest()])
         case exp.NEQ(expression=exp.Anonymous(expressions=[array])) if node.expression.name.upper() == "ALL":
@@ -119,10 +125,26 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.select(exp.alias_(exp.column("value"), node.alias)).from_(each).subquery(node.alias)
         case exp.Table(this=exp.StringToArray() as array) if node.alias:
             return exp.select(exp.alias_(array.copy(), node.alias)).subquery(node.alias)
+        case exp.Values(alias=str()) if node.alias_column_names:
+            names = [
+                exp.alias_(exp.column(f"column{at}"), name, quoted=True)
+                for at, name in enumerate(node.alias_column_names, 1)
+            ]
+            rows = exp.Values(expressions=node.expressions)
+            return exp.select(*names).from_(rows).subquery(node.alias)
+        case exp.Table(this=exp.Func()) if node.this.name.lower() == "pg_get_keywords":
+            words = exp.Literal.string(json.dumps(sorted(KEYWORDS)))
+            each = exp.Anonymous(this="JSON_EACH", expressions=[words])
+            return exp.select("LOWER(value) AS word").from_(each).subquery(node.alias or "words")
+        case exp.Unnest(expressions=[array]):
+            each = exp.Anonymous(
+                this="JSON_EACH", expressions=[exp.Anonymous(this="_TEXTS", expressions=[array])]
+            )
+            name = node.alias or "unnest"
+            return exp.select(exp.alias_(exp.column("value"), name)).from_(each).subquery(name)
         case exp.Table(this=exp.Func()):
-            # the elements of what is always NULL here, and no keywords
-            named = "word" if node.this.name.lower() == "pg_get_keywords" else node.alias or "unnest"
-            nothing = exp.alias_(exp.Null(), named)
+            # the elements of what is always NULL here
+            nothing = exp.alias_(exp.Null(), node.alias or "unnest")
             return exp.select(nothing).where(exp.false()).subquery(node.alias or "unnest")
         case exp.ArrayAgg():
             if not isinstance(node.this, exp.Order):
@@ -203,7 +225,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return exp.Anonymous(this="_OID_OF" if is_text else "_NAME_OF", expressions=[node.this])
     if to in ("text", "varchar", "name", "char"):
         return exp.cast(node.this, "text")
-    if to in ("int", "integer", "int4", "int8", "bigint", "smallint"):
+    if to in ("int", "integer", "int4", "int8", "bigint", "smallint", "oid"):
         return exp.cast(node.this, "bigint")
     if to in _TIME_CASTS:
         return exp.Anonymous(this=_TIME_CASTS[to], expressions=[node.this])

@@ -127,6 +127,8 @@ def decoded(types: Sequence[int], raw_values: Sequence[bytes | None], formats: S
 
 def stand_in(oid: int) -> Any:
     """A value of a type, to plan a statement whose values are not known yet."""
+    if oid != values.OIDS and (element := values.ELEMENTS.get(oid)) is not None:
+        return [stand_in(element)]
     if oid == values.BOOL.oid:
         return False
     if oid in (values.INT4.oid, values.INT8.oid, 21, 26):

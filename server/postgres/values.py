@@ -301,6 +301,10 @@ def _finite(span: _Span, raw: bytes) -> int:
 _NO_INFINITY = "KSQL has no infinity among its dates and times"
 
 
+#: a date or a time of a day with a time zone, which PostgreSQL leaves out
+_ZONED = re.compile(r"(\d+-\d\d-\d\d(?: BC)?|\d\d:[\d:.]+) ?[+-]\d\d(?::?\d\d)*")
+
+
 def _far_of(text: str) -> str:
     """A date, or a timestamp, of any year, as the REST API writes it; what is none is left to KSQL."""
     if text.strip().lower().lstrip("+-") == "infinity":
@@ -364,6 +368,16 @@ def _bool_of(text: str) -> bool:
     raise ValueError(f"{_shown(text)} is not a boolean")
 
 
+#: the type of a time of a day with a zone, which has no use here
+_TIMETZ = 1266
+
+
+def _time_of(raw: bytes) -> str:
+    """A time of a day, without its zone."""
+    microseconds = struct.unpack_from("!q", raw)[0]
+    return (datetime.datetime.min + datetime.timedelta(microseconds=microseconds)).time().isoformat()
+
+
 _BINARY: dict[int, Callable[[bytes], Any]] = {
     16: lambda raw: raw != b"\x00",
     20: lambda raw: struct.unpack("!q", raw)[0],
@@ -373,11 +387,8 @@ _BINARY: dict[int, Callable[[bytes], Any]] = {
     700: lambda raw: struct.unpack("!f", raw)[0],
     701: lambda raw: struct.unpack("!d", raw)[0],
     1082: _date_of,
-    1083: lambda raw: (
-        (datetime.datetime.min + datetime.timedelta(microseconds=struct.unpack("!q", raw)[0]))
-        .time()
-        .isoformat()
-    ),
+    1083: _time_of,
+    _TIMETZ: _time_of,
     1114: _moment_of,
     1184: _moment_of,
     1700: _numeric_of,
@@ -393,7 +404,7 @@ def array_oid(element: int) -> int:
 
 
 #: arrays that parameters are -> their elements
-_ELEMENTS = {array.oid: element.oid for element, array in _ARRAYS.items()} | {
+ELEMENTS = {array.oid: element.oid for element, array in _ARRAYS.items()} | {
     OIDS: 26, 1005: 21, 1015: TEXT.oid, 1021: 700
 }  # fmt: skip
 #: a part of an array's text: an element in quotes, one without, or a comma; none can be read in two ways
@@ -452,7 +463,7 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
     """
     if raw is None:
         return None
-    if (element := _ELEMENTS.get(oid)) is not None:
+    if (element := ELEMENTS.get(oid)) is not None:
         try:
             parts = _array_of_binary(raw) if is_binary else _array_of_text(raw.decode())
         except struct.error as error:
@@ -475,8 +486,9 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
             raise ValueError(f"{_shown(text)} is not a number") from error
     if oid in (1114, 1184):
         return _timestamp_of(text)
-    if oid == DATE.oid:
-        return _far_of(text)
+    if oid in (DATE.oid, TIME.oid, _TIMETZ):
+        zoned = _ZONED.fullmatch(text)
+        return _far_of(zoned[1] if zoned is not None else text)
     if oid == BYTEA.oid and text.startswith("\\x"):
         return base64.b64encode(bytes.fromhex(text[2:])).decode()
     return text

@@ -26,6 +26,7 @@ from ksql_spark.plan.nodes import (
     Source,
     TopN,
     UnionAll,
+    Values,
 )
 from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery
 from ksql_spark.plan.trees import relations
@@ -88,7 +89,7 @@ def _node(node: Node) -> Iterator[str]:
         if names.count(name) > 1:
             yield f"{type(node).__name__} has two columns {name}"
     match node:
-        case Source():
+        case Source() | Values():
             return
         case Join():
             yield from _node(node.left)

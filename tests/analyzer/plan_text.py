@@ -31,9 +31,10 @@ from ksql_spark.plan.nodes import (
     Source,
     TopN,
     UnionAll,
+    Values,
 )
 from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery
-from ksql_spark.plan.trees import children, relations
+from ksql_spark.plan.trees import children, relations, sub_queries
 
 
 def text(bound: Any) -> str:
@@ -116,6 +117,9 @@ def _node(node: Node, depth: int) -> Iterator[str]:
     yield "  " * depth + _line(node)
     for child in children(node):
         yield from _node(child, depth + 1)
+    for sub_query in sub_queries(node):
+        yield f"{'  ' * (depth + 1)}{sub_query}"
+        yield from _node(sub_query.root, depth + 2)
 
 
 def _line(node: Node) -> str:
@@ -173,13 +177,16 @@ def _line(node: Node) -> str:
         case UnionAll() | Distinct():
             return type(node).__name__
         case BatchJoin(_, _, join, condition):
-            return f"BatchJoin {join} on {condition}"
+            given = ", ".join(f"{parameter} := {value}" for parameter, value in node.parameters)
+            return f"BatchJoin {join} on {condition}{f' with {given}' if given else ''}"
         case FirstWithin(_, keys, within_ms=within_ms):
             return f"FirstWithin {_list(keys)} {within_ms} ms"
         case BatchOver(_, keys, order, calls):
             return f"BatchOver {_list(calls)} by {_list(keys)} in order of {_list(order)}"
         case Sort(_, by):
             return f"Sort {_list(by)}"
+        case Values(columns, rows):
+            return f"Values {len(rows)} rows of [{_list(columns)}]"
         case Limit(_, limit, offset):
             return f"Limit {limit} from {offset}"
     raise TypeError(f"no line for {node!r}")

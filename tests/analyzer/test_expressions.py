@@ -199,8 +199,6 @@ def test_bound(text: str, bound: str | None, type_: str) -> None:
             "Write FROM name WINDOW TUMBLING (SIZE 1 HOUR).",
         ),
         ("TUMBLE_START(t)", "FUNCTION_UNKNOWN", 1, "Write WINDOWSTART."),
-        ("current_timestamp", "COLUMN_UNKNOWN", 1, "Write CURRENT_TIMESTAMP()."),
-        ("current_date", "COLUMN_UNKNOWN", 1, "Write CAST(NOW() AS DATE)."),
         ("LEN(i)", "FUNCTION_ARGUMENTS", 1, "Function 'LEN' does not accept parameters (INTEGER)."),
         ("1 + LEN(*)", "FUNCTION_ARGUMENTS", 5, "does not accept parameters ()"),
         ("i + s", "ARITHMETIC_TYPES", 1, "Unsupported arithmetic types. INTEGER STRING"),

@@ -118,8 +118,6 @@ SELECT 1+1->* FROM s;
 SELECT * FROM f (x);
 -- 1:11 Unexpected '.'.
 SELECT a.b.c FROM s;
--- 1:9 The statement ends too early. Expected AND, OR, AS, ',' or FROM.
-SELECT 1;
 -- 1:8 Number overflows DOUBLE: 1.8E308.
 SELECT 1.8E308 FROM s;
 -- 1:8 The number 9223372036854775808 does not fit BIGINT.
@@ -152,7 +150,7 @@ INSERT INTO foo (a,b) VALUE (1,2);
 SELECT * FROM s WINDOW TUMBLING (SIZE 1 HUOR) GROUP BY a;
 -- 1:39 Unexpected '1.5'. Expected a whole number.
 SELECT * FROM s WINDOW TUMBLING (SIZE 1.5 HOURS) GROUP BY a;
--- 1:23 Unexpected 'heh'. Expected a whole number.
+-- 1:23 Unexpected 'heh'. Expected ALL or a whole number.
 SELECT * FROM s LIMIT heh;
 -- 1:23 The number 2147483648 is too large; the maximum is 2147483647.
 SELECT * FROM s LIMIT 2147483648;
@@ -186,7 +184,7 @@ CREATE STREAM `a b` (a INT);
 SELECT * FROM `a.b`;
 -- 1:20 'é' cannot name a stream or table: use letters, digits, _ and -.
 SELECT * FROM s AS `é`;
--- 1:32 A sub-query is only allowed in FROM, after EXISTS and after IN.
+-- 1:32 A sub-query needs parentheses: (SELECT …).
 SELECT * FROM s WHERE a IN (1, SELECT b FROM t);
 -- 1:9 A name with characters other than letters, digits and _ needs quotes, as in 'my-topic'.
 PRINT my-topic;
@@ -232,12 +230,6 @@ SELECT a FROM s EMIT CHANGES  WHERE a = 1;
 SELECT a FROM s WHERE a = 1   WHERE b = 1;
 -- 1:25 EMIT is not allowed here: each clause comes once
 SELECT a FROM s LIMIT 5 EMIT CHANGES;
--- 1:16 Unexpected ','. Join sources with JOIN … ON, as in a JOIN b ON a.id = b.id.
-SELECT * FROM s, t WHERE s.id = t.id;
--- 1:30 A join needs a condition with ON, as in a JOIN b ON a.id = b.id.
-SELECT * FROM s JOIN t USING (id);
--- 1:30 A join needs a condition with ON
-SELECT * FROM s CROSS JOIN t EMIT CHANGES;
 -- 1:17 Unexpected '-'. A name with - needs backticks, which keep its case: `US-EAST`.
 CREATE STREAM us-east (a INT) WITH (kafka_topic='x');
 -- 1:17 Unexpected '-'. A name with - needs backticks
@@ -252,9 +244,7 @@ SELECT s.pos.lat FROM s;
 SELECT a FROM s WHERE a ILIKE 'x%';
 -- 1:28 IS compares with NULL or DISTINCT FROM; use = for other values.
 SELECT a FROM s WHERE b IS TRUE;
--- 1:67 Rows that follow are not there yet: a frame ends with the current row at the latest
-SELECT SUM(a) OVER (PARTITION BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s;
--- 1:50 A frame ends with CURRENT ROW or n PRECEDING
+-- 1:60 Unexpected 'PRECEDING'. Expected FOLLOWING
 SELECT SUM(a) OVER (ROWS BETWEEN 1 PRECEDING AND UNBOUNDED PRECEDING) FROM s;
 -- 1:38 QUALIFY is not allowed here: each clause comes once
 SELECT a FROM s HAVING a QUALIFY (a) QUALIFY (b);
@@ -286,10 +276,6 @@ SELECT * FROM s JOIN t FOR SYSTEM_TIME AS OF F(a) ON a = b;
 SELECT * FROM s CROSS JOIN UNNEST(a) WITH ORDINALITY AS u (x);
 -- 1:48 CROSS JOIN UNNEST comes after all other joins, or in a sub-query
 SELECT * FROM s CROSS JOIN UNNEST(a) AS u (x)  JOIN t ON x = y;
--- 1:24 EXCEPT ALL is not supported: EXCEPT gives each row once
-SELECT a FROM s EXCEPT ALL SELECT a FROM t;
--- 1:41 INTERSECT ALL is not supported: INTERSECT gives each row once
-SELECT a FROM s x WHERE a = 1 INTERSECT ALL (SELECT a FROM t);
 -- 1:68 Unexpected ')'. Expected a name.
 SELECT * FROM s MATCH_RECOGNIZE (ORDER BY ROWTIME PATTERN (A | B | ) WITHIN 1 HOUR);
 -- 1:61 A quantifier {n,m} needs 0 <= n <= m and m > 0.
@@ -322,3 +308,7 @@ SELECT payload:a.'b' FROM s;
 SELECT t + INTERVAL 'one day' FROM s;
 -- 1:23 Unexpected 'FOO'.
 SELECT t + INTERVAL 1 FOO FROM s;
+-- 1:6 WITH RECURSIVE is not supported: a query of WITH reads those before it, not itself
+WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r;
+-- 1:37 A frame without BETWEEN begins before the current row, or with it
+SELECT SUM(a) OVER (ORDER BY a ROWS 1 FOLLOWING) FROM s;

@@ -240,6 +240,41 @@ def test_arrays_are_parameters(port: Port, is_binary: bool) -> None:
             assert request.parameters == {"p1": numbers}
 
 
+def test_arrays_are_described_before_they_have_values(port: Port) -> None:
+    async def prepared() -> None:
+        connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
+        try:
+            await connection.prepare("SELECT * FROM rides WHERE zone = ANY ($1) AND vendorid = ANY ($2)")
+        finally:
+            await connection.close()
+
+    asyncio.run(prepared())
+    (explained,) = [one for one in port.engine.requests if one.text.startswith("EXPLAIN ")]
+    assert explained.parameters == {"p1": [""], "p2": [0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "value"),
+    [
+        ("2020-02-02 +00", values.DATE, "2020-02-02"),
+        ("0044-03-15 BC +01:30", values.DATE, "-0043-03-15"),
+        ("2020-02-02", values.DATE, "2020-02-02"),
+        ("01:02:03+00", values.TIME, "01:02:03"),
+        ("01:02:03.5-0130", values.TIME, "01:02:03.5"),
+    ],
+)
+def test_dates_and_times_of_day_have_no_zone(text: str, type_: values.PgType, value: str) -> None:
+    assert values.parameter(text.encode(), type_.oid, False) == value
+
+
+def test_a_time_of_day_with_a_zone_is_read_in_binary(port: Port) -> None:
+    with port.connect() as connection:
+        time = datetime.time(1, 2, 3, tzinfo=datetime.UTC)
+        for place in ("%b", "%t"):
+            connection.execute(f"SELECT * FROM rides WHERE t = {place}", (time,))
+            assert port.engine.requests[-1].parameters == {"p1": "01:02:03"}
+
+
 def test_properties_are_shown(port: Port) -> None:
     with port.connect() as connection:
         connection.execute("SET 'auto.offset.reset' = 'earliest'")
@@ -483,7 +518,7 @@ def test_rows_in_parts(port: Port) -> None:
         try:
             async with connection.transaction():
                 statement = await connection.prepare(
-                    "SELECT a FROM pg_am UNION ALL SELECT 2 UNION ALL SELECT 3"
+                    "SELECT a FROM pg_database UNION ALL SELECT 2 UNION ALL SELECT 3"
                 )
                 cursor = await statement.cursor()
                 return [len(await cursor.fetch(2)), len(await cursor.fetch(2)), len(await cursor.fetch(2))]
@@ -680,7 +715,7 @@ def test_any_name_may_be_missing_in_the_catalog(catalog_db: Catalog, name: str) 
         f"SELECT * FROM nowhere.{quoted}",
     ):
         assert asked(catalog_db, query) == []
-    assert asked(catalog_db, "SELECT count(*) FROM pg_am") == [(1,)]
+    assert asked(catalog_db, "SELECT count(*) FROM pg_am") == [(2,)]
     assert asked(catalog_db, "SELECT count(*) FROM pg_catalog.sqlite_master") == [(len(PG_TABLES),)]
 
 
@@ -703,7 +738,7 @@ PG_TABLES = re.findall(r"^pg_\w+(?=:)", catalog._TABLES, re.MULTILINE)
 def test_nothing_is_written_through_the_catalog(catalog_db: Catalog, query: str) -> None:
     with contextlib.suppress(sqlglot.errors.ParseError, CatalogError):
         assert asked(catalog_db, query) in ([], [(None,)])
-    assert asked(catalog_db, "SELECT amname FROM pg_am") == [("heap",)]
+    assert asked(catalog_db, "SELECT amname FROM pg_am") == [("heap",), ("btree",)]
 
 
 def test_matching_in_the_catalog_takes_time_that_grows_with_the_text(catalog_db: Catalog) -> None:

@@ -185,8 +185,49 @@ QUERIES: dict[str, tuple[str, list[Any]]] = {
     ),
     "JDBC: keywords": (
         """SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords()
-           WHERE word <> ALL ('{a,abs}'::text[])""",
-        [(None,)],
+           WHERE word <> ALL ('{a,abs}'::text[]) AND word IN ('emit', 'select', 'abs')""",
+        [("emit,select",)],
+    ),
+    "JDBC: tables by a pattern": (
+        r"""SELECT relname FROM pg_class WHERE relname LIKE 'zones\_p%' OR relname LIKE E'ri\\_es'
+            OR relname NOT ILIKE '%e%'""",
+        [("zones_pkey",)],
+    ),
+    "JDBC: isolation": (
+        "SELECT setting FROM pg_catalog.pg_settings WHERE name='default_transaction_isolation'",
+        [("read committed",)],
+    ),
+    "JDBC: indexes": (
+        """SELECT tmp.index_name, trim(both '"' from pg_catalog.pg_get_indexdef(tmp.ci_oid,
+             tmp.ordinal_position, false)) AS column_name,
+             CASE tmp.am_name WHEN 'btree' THEN CASE tmp.i_indoption[tmp.ordinal_position - 1] & 1::smallint
+               WHEN 1 THEN 'D' ELSE 'A' END ELSE NULL END AS asc_or_desc
+           FROM (SELECT ci.relname AS index_name, ci.oid AS ci_oid, i.indoption AS i_indoption,
+                   (information_schema._pg_expandarray(i.indkey)).n AS ordinal_position, am.amname AS am_name
+                 FROM pg_catalog.pg_class ct JOIN pg_catalog.pg_index i ON (ct.oid = i.indrelid)
+                 JOIN pg_catalog.pg_class ci ON (ci.oid = i.indexrelid)
+                 JOIN pg_catalog.pg_am am ON (ci.relam = am.oid) WHERE ct.relname = 'zones') AS tmp
+           ORDER BY ordinal_position""",
+        [("zones_pkey", "vendorid", "A")],
+    ),
+    "psql: gdesc": (
+        """SELECT name AS "Column", pg_catalog.format_type(tp, tpm) AS "Type"
+           FROM (VALUES ('k','25'::pg_catalog.oid,-1),('n','1700'::pg_catalog.oid,655366))
+             s(name, tp, tpm)""",
+        [("k", "text"), ("n", "numeric(10,2)")],
+    ),
+    "psql: databases with their tablespace": (
+        """SELECT d.datname, t.spcname FROM pg_catalog.pg_database d
+           JOIN pg_catalog.pg_tablespace t ON d.dattablespace = t.oid""",
+        [("ksql", "pg_default")],
+    ),
+    "asyncpg: literals": (
+        "SELECT quote_literal('it''s'::text), quote_nullable(NULL), quote_literal(NULL)",
+        [("'it''s'", "NULL", None)],
+    ),
+    "pgcli: search path": (
+        "SELECT * FROM unnest(current_schemas(true))",
+        [("pg_catalog",), ("public",)],
     ),
     "pgcli: functions": (
         """SELECT p.proname func_name, COALESCE(proallargtypes::regtype[], proargtypes::regtype[])::text[],

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import failure
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.expressions import ColumnRef, Expression, LambdaRef
-from ksql_spark.functions.sql_words import WITHOUT_PARENTHESES
+from ksql_spark.expressions import ColumnRef, Expression, LambdaRef, OuterRef
 from ksql_spark.grammar import render
-from ksql_spark.grammar.nodes import FunctionCall, MatchValue, Select, SelectItem, WindowFunction
+from ksql_spark.grammar.nodes import (
+    Exists,
+    FunctionCall,
+    InQuery,
+    MatchValue,
+    ScalarQuery,
+    Select,
+    SelectItem,
+    WindowFunction,
+)
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Schema
 from ksql_spark.types import SqlType, Struct
 
@@ -36,6 +44,7 @@ class BoundRelation:
         source: the stream or table; None for a sub-query.
         node: the sub-query's plan; None for a source.
         place: its syntax node, for errors.
+        parameters: LATERAL: expressions over the relations before it -> the parameters with their values.
     """
 
     alias: str
@@ -47,6 +56,7 @@ class BoundRelation:
     source: DataSource | None = None
     node: Node | None = None
     place: exp.Expr | None = None
+    parameters: Mapping[Expression, OuterRef] = field(default_factory=dict)
 
     def internal(self, name: str) -> str:
         """The unique name of the column ``name`` in the joined relation."""
@@ -67,6 +77,52 @@ def hidden_columns(window: Windowing | None) -> dict[str, SqlType]:
 CallRule = Callable[[FunctionCall, "Scope"], Expression]
 
 
+class Outer(Protocol):
+    """The names around a sub-query."""
+
+    def has(self, alias: str, name: str) -> bool:
+        """Whether a relation is called ``alias``; without one, whether a relation has the column."""
+
+    def resolve(self, alias: str, name: str, node: exp.Expr | None = None) -> Expression:
+        """As ``Scope.resolve``: what the sub-query reads."""
+
+
+@dataclass
+class Correlation:
+    """The rows around a sub-query over complete inputs: what it reads of them becomes its parameters.
+
+    Args:
+        scope: the names around it.
+        numbers: new numbers for parameters.
+        parameters: expressions over these rows -> the parameters with their values.
+    """
+
+    scope: Scope
+    numbers: Iterator[int]
+    parameters: dict[Expression, OuterRef] = field(default_factory=dict)
+
+    def has(self, alias: str, name: str) -> bool:
+        """As ``Outer.has``."""
+        return self.scope.has(alias, name)
+
+    def resolve(self, alias: str, name: str, node: exp.Expr | None = None) -> Expression:
+        """The parameter with the value of a column."""
+        value = self.scope.resolve(alias, name, node)
+        if isinstance(value, OuterRef):
+            shown = f"{alias}.{name}" if alias else name
+            reason = (
+                f"{shown} is two queries away: a sub-query reads the columns of the query right around it."
+            )
+            raise failure("INVALID_STATEMENT", node, reason=reason, hint="Select it in the query between.")
+        return self.parameter(value)
+
+    def parameter(self, value: Expression) -> Expression:
+        """The parameter with the value of an expression over the rows around the sub-query."""
+        if value not in self.parameters:
+            self.parameters[value] = OuterRef(next(self.numbers), value.type)
+        return self.parameters[value]
+
+
 @dataclass(frozen=True)
 class Scope:
     """The names that an expression may use.
@@ -81,13 +137,16 @@ class Scope:
         aggregate: binds aggregate calls; None if they are not allowed.
         table_function: binds calls of table functions; None if they are not allowed.
         window_function: binds calls with OVER; None if they are not allowed.
+        sub_query: binds sub-queries as values; None if they are not allowed.
         grouping: binds calls of GROUPING; None if there are no grouping sets.
         navigation: binds calls that look at rows of a match; None if there is no match.
         match_value: binds FINAL and RUNNING; None if they are not allowed.
         forbidden: names that are not allowed here -> error message, with ``{clause}`` for the clause.
         show: the text of a bound expression for messages.
-        outer: the scope around a sub-query, for the names that its own relations lack.
+        merged: the columns of USING, by name.
+        outer: the names around a sub-query, for those that its own relations lack.
         ansi: whether NULL in conditions has the meaning of the SQL standard.
+        is_complete: the relations are complete inputs.
     """
 
     relations: tuple[BoundRelation, ...] = ()
@@ -99,13 +158,16 @@ class Scope:
     aggregate: CallRule | None = None
     table_function: CallRule | None = None
     window_function: Callable[[WindowFunction, Scope], Expression] | None = None
+    sub_query: Callable[[ScalarQuery | Exists | InQuery, Scope], Expression] | None = None
     grouping: CallRule | None = None
     navigation: CallRule | None = None
     match_value: Callable[[MatchValue, Scope], Expression] | None = None
     forbidden: Mapping[str, str] = field(default_factory=dict)
     show: Callable[[Expression], str] = str
-    outer: Scope | None = None
+    merged: Mapping[str, Expression] = field(default_factory=dict)
+    outer: Outer | None = None
     ansi: bool = False
+    is_complete: bool = False
 
     @classmethod
     def of(cls, schema: Schema, alias: str = "", kind: str = "STREAM") -> Scope:
@@ -123,7 +185,7 @@ class Scope:
 
     def with_lambda(self, parameters: Mapping[str, SqlType]) -> Scope:
         """The scope of a lambda's body."""
-        return replace(self, lambdas={**self.lambdas, **parameters})
+        return replace(self, lambdas={**self.lambdas, **parameters}, sub_query=None)
 
     def relation(self, alias: str, node: exp.Expr | None = None) -> BoundRelation:
         """The relation called ``alias``.
@@ -159,7 +221,9 @@ class Scope:
             if alias:
                 self.relation(alias, node)
             return ColumnRef(name, self.extra[name])
-        if self.outer is not None and not self._has(alias, name) and self.outer._has(alias, name):
+        if not alias and name in self.merged:
+            return self.merged[name]
+        if self.outer is not None and not self._has(alias, name) and self.outer.has(alias, name):
             return self.outer.resolve(alias, name, node)
         if alias and alias not in (x.alias for x in self.relations):
             self._check_struct(alias, name, node)
@@ -175,6 +239,10 @@ class Scope:
             self.named.add((relation.alias, name))
         return ColumnRef(relation.internal(name), type_)
 
+    def has(self, alias: str, name: str) -> bool:
+        """As ``Outer.has``, around this scope, too."""
+        return self._has(alias, name) or (self.outer is not None and self.outer.has(alias, name))
+
     def _has(self, alias: str, name: str) -> bool:
         """Whether a relation here is called ``alias``; without one, whether a relation has the column."""
         return any(x.alias == alias for x in self.relations) if alias else self.is_column(name)
@@ -188,7 +256,7 @@ class Scope:
     def _unknown(self, alias: str, name: str, node: exp.Expr | None) -> KsqlError:
         relations = [x for x in self.relations if not alias or x.alias == alias]
         names = [*self.extra, *(c.name for x in relations for c in x.schema.columns)]
-        hint = None if alias else _instead(name) or _alias_hint(name, node)
+        hint = None if alias else _alias_hint(name, node)
         hint = hint or self._did_you_mean(name, names)
         if hint is None and self.relations:
             hint = f"There are: {', '.join(names[:8])}{', …' if len(names) > 8 else ''}." if names else None
@@ -212,12 +280,6 @@ class Scope:
         return internal
 
 
-def _instead(name: str) -> str | None:
-    """Return a hint for a name that other dialects read as a function without arguments."""
-    instead = WITHOUT_PARENTHESES.get(name)
-    return f"Write {instead}." if instead else None
-
-
 def _alias_hint(name: str, node: exp.Expr | None) -> str | None:
     """Return a hint for the alias of a SELECT item, which other expressions of its query cannot use."""
     select = node.find_ancestor(Select) if node is not None else None
@@ -225,5 +287,6 @@ def _alias_hint(name: str, node: exp.Expr | None) -> str | None:
         is_named = isinstance(item, SelectItem) and item.alias_name == name
         if is_named and not any(column == node for column in item.find_all(exp.Column)):
             text = render(item.this)
-            return f"{name} is an alias of the SELECT, which only ORDER BY can use: write {text}."
+            only = "only GROUP BY, HAVING, QUALIFY and ORDER BY can use"
+            return f"{name} is an alias of the SELECT, which {only}: write {text}."
     return None

@@ -206,13 +206,14 @@ def _check_kind(kind: str, statement: CreateAsSelect) -> None:
 
 
 def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:
-    if planned.select.ranking is not None:
-        return  # the bounds of windows are columns then
+    selected = planned.select
+    if selected.ranking is not None or (selected.grouping is not None and not selected.source.is_join):
+        return  # the rows of all windows are rows of the result
     for relation in planned.select.source.relations:
         if relation.window is not None and relation.kind == TABLE:
             raise invalid(
                 "KSQL does not support persistent queries on windowed tables.", relation.place,
-                hint="Push and pull queries can read them; you can declare the windowed topic as a stream.",
+                hint="GROUP BY or QUALIFY may, and push and pull queries; or declare the topic as a stream.",
             )  # fmt: skip
 
 

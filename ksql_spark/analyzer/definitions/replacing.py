@@ -97,7 +97,7 @@ def _fixed_clauses(node: Node) -> list[tuple[str, object]]:
             own = [("DISTINCT ON or QUALIFY", (keys, within_ms)), _where_part(child)]
         case Over(child, keys, calls, within_ms):
             own = [("OVER", (keys, calls, within_ms)), _where_part(child)]
-            if any(call.last < 0 for call in calls):
+            if any((call.last or 0) < 0 for call in calls):
                 own.append(_columns_part("LEAD", child))
         case MatchRecognize(child, keys, pattern):
             own = [("MATCH_RECOGNIZE", (keys, pattern)), _where_part(child)]

@@ -11,17 +11,23 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import check_comparable, failure, invalid, placed_at
-from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.expressions.binding import bind_arguments, bind_predicate, refuse_nested
+from ksql_spark.analyzer.base.scope import CallRule, Scope
+from ksql_spark.analyzer.expressions.binding import (
+    bind_arguments,
+    bind_expression,
+    bind_predicate,
+    refuse_nested,
+)
 from ksql_spark.analyzer.expressions.coercion import coerce
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, call_texts, written_out
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
-from ksql_spark.types import contains_variant
+from ksql_spark.types import CAST_VARIANT, VARIANTS, Null, contains_variant, without_equality
 
-VARIABLE = "KSQL_AGG_VARIABLE_"
+#: prefixes of the columns with results of aggregates, and of calls with OVER
+VARIABLE, WINDOW_VARIABLE = "KSQL_AGG_VARIABLE_", "KSQL_WINDOW_"
 
 #: aggregates whose state ksqlDB keeps as an ARRAY, MAP or STRUCT, in the format of the source's values
 NESTED_STATE = frozenset(
@@ -30,6 +36,20 @@ NESTED_STATE = frozenset(
         "HISTOGRAM", "LATEST_BY_OFFSET", "STDDEV_SAMP", "STDDEV_SAMPLE", "TOPK", "TOPKDISTINCT",
     }
 )  # fmt: skip
+
+
+def sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
+    """An item of ORDER BY over complete inputs.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT: its type has no order.
+    """
+    if what := without_equality(expression.type):
+        hint = CAST_VARIANT if what == VARIANTS else None
+        raise invalid(f"{what} have no sort order: {expression} ({expression.type}).", item, hint=hint)
+    if isinstance(expression.type, Null):
+        raise invalid("ORDER BY needs typed expressions, not NULL.", item)
+    return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
 
 
 def bounds_error(name: str) -> str:
@@ -41,6 +61,10 @@ def bounds_error(name: str) -> str:
 
 
 FORBIDDEN_BOUNDS = {name: bounds_error(name) for name in WINDOW_BOUNDS}
+
+
+#: aggregates whose value may be in WITHIN GROUP
+_OF_ORDER = frozenset({"PERCENTILE_CONT", "PERCENTILE_DISC"})
 
 
 def _with_distinct() -> list[str]:
@@ -59,8 +83,13 @@ class Aggregates:
         """The calls as KSQL text."""
         return [call.call for call in self.calls]
 
-    def bind(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+    def bind(self, node: nodes.FunctionCall, scope: Scope, inner: CallRule | None = None) -> Expression:
         """A reference to the column of an aggregate call; the ``aggregate`` rule of scopes.
+
+        Args:
+            node: the call.
+            scope: the names of its arguments.
+            inner: binds aggregates in its arguments; None: there can be none.
 
         Raises:
             KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates, and for DISTINCT where
@@ -73,9 +102,19 @@ class Aggregates:
         extra = {k: v for k, v in scope.extra.items() if k not in WINDOW_BOUNDS}
         forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if len(extra) != len(scope.extra) else {})}
         inside = replace(
-            scope, aggregate=nested, table_function=refuse_nested, extra=extra, forbidden=forbidden
+            scope,
+            aggregate=inner or nested,
+            table_function=refuse_nested,
+            window_function=None,
+            extra=extra,
+            forbidden=forbidden,
         )
         arguments = bind_arguments(node, inside)
+        order: tuple[SortKey, ...] = ()
+        if node.within_group and node.name in _OF_ORDER:
+            arguments.insert(0, self._ordered(node, inside))
+        elif node.order_by:
+            order = self._order(node, replace(inside, sub_query=None))
         function = registry.require(node.name).name
         is_one = len(arguments) > 0 and all(isinstance(a, Literal) for a in arguments[1:])
         if node.distinct and (function not in _with_distinct() or not is_one):
@@ -102,12 +141,34 @@ class Aggregates:
             bool(node.distinct),
             condition,
             by_arrival=resolved.spec.by_arrival,
+            order=order,
         )
         for existing in self.calls:
             if replace(call, name=existing.name) == existing:
                 return ColumnRef(existing.name, existing.type)
         self.calls.append(call)
         return ColumnRef(name, call.type)
+
+    def _ordered(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
+        """The value of WITHIN GROUP (ORDER BY value)."""
+        item = node.order_by[0]
+        if len(node.order_by) > 1 or item.nulls is not None:
+            raise invalid(f"{node.name} has WITHIN GROUP (ORDER BY value).", item)
+        if item.descending:
+            hint = "The share p from above is 1 - p from below." if node.name == "PERCENTILE_CONT" else None
+            raise invalid(f"{node.name} takes its values in ascending order.", item, hint=hint)
+        return bind_expression(item.this, scope)
+
+    def _order(self, node: nodes.FunctionCall, scope: Scope) -> tuple[SortKey, ...]:
+        """ORDER BY in an aggregate, the order in which it takes the rows of its group."""
+        if not scope.is_complete:
+            raise invalid(
+                f"ORDER BY in {node.name} is for pull queries: rows of a stream are taken as they come.",
+                node.order_by[0],
+            )
+        if not registry.require(node.name).by_arrival:
+            raise invalid(f"The result of {node.name} does not depend on an order.", node.order_by[0])
+        return tuple(sort_key(item, bind_expression(item.this, scope)) for item in node.order_by)
 
     def show(self, node: Expression) -> str:
         """``node`` with aggregate calls instead of references to them, for messages."""
@@ -170,7 +231,7 @@ def _ungrouped(
     if node in grouped:
         return
     if isinstance(node, ColumnRef):
-        if not node.name.startswith(VARIABLE) and node.name not in allowed:
+        if not node.name.startswith((VARIABLE, WINDOW_VARIABLE)) and node.name not in allowed:
             yield node
         return
     for child in children(node):

@@ -52,11 +52,14 @@ from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     CALENDAR_INTERVAL,
+    DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
     NULL,
     STRING,
+    TIME,
+    TIMESTAMP,
     VARIANT,
     Array,
     Field,
@@ -83,6 +86,10 @@ NAVIGATION = frozenset(
 )
 
 _MOST_DAYS = 10**9
+#: names that SQL calls without parentheses -> the types of their values
+_WITHOUT_PARENTHESES = {
+    "CURRENT_TIMESTAMP": TIMESTAMP, "LOCALTIMESTAMP": TIMESTAMP, "CURRENT_DATE": DATE, "CURRENT_TIME": TIME,
+}  # fmt: skip
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
 
 
@@ -156,6 +163,10 @@ def _string(node: exp.Literal, scope: Scope) -> Expression:
 
 
 def _column(node: exp.Column, scope: Scope) -> Expression:
+    if not node.table and node.name in _WITHOUT_PARENTHESES and not scope.is_column(node.name):
+        now = call("NOW", (), node)
+        type_ = _WITHOUT_PARENTHESES[node.name]
+        return now if type_ == now.type else Cast(now, type_)
     return scope.resolve(node.table, node.name, node)
 
 
@@ -272,7 +283,14 @@ def _same(node: Expression) -> Expression:
     return node
 
 
-def _sub_query(node: nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
+def _sub_query(node: nodes.ScalarQuery | nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
+    if scope.sub_query is not None:
+        return scope.sub_query(node, scope)
+    if isinstance(node, nodes.ScalarQuery):
+        raise invalid(
+            "A sub-query as a value is for the WHERE, SELECT, HAVING and ORDER BY of pull queries.", node,
+            hint="Join its source instead.",
+        )  # fmt: skip
     what = "EXISTS" if isinstance(node, nodes.Exists) else "IN (SELECT …)"
     raise invalid(
         f"{what} is a condition of a query's WHERE, alone or joined by AND; not part of an expression.",
@@ -317,6 +335,9 @@ def _not(node: exp.Not, scope: Scope) -> Expression:
     inner: exp.Expr = node.this
     if isinstance(inner, exp.Is):
         return call("IS NOT NULL", (bind_expression(inner.this, scope),), node)
+    if isinstance(inner, nodes.InQuery) and scope.sub_query is not None and not scope.ansi:
+        is_there = call("IS NOT NULL", (bind_expression(inner.this, scope),), node)
+        return call("AND", (is_there, call("NOT", (bind_expression(inner, scope),), node)), node)
     return call("NOT", (_operand(inner, scope),), node)
 
 
@@ -557,7 +578,7 @@ def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
 
 def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
     if scope.window_function is None:
-        hint = "It is for the SELECT of persistent and push queries."
+        hint = "It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here."
         raise invalid(f"{node.this.name}() OVER (…) is not allowed here.", node, hint=hint)
     return scope.window_function(node, scope)
 
@@ -599,6 +620,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.In: _in,
     nodes.Exists: _sub_query,
     nodes.InQuery: _sub_query,
+    nodes.ScalarQuery: _sub_query,
     exp.Between: _between,
     nodes.Like: _like,
     exp.Not: _not,

@@ -8,50 +8,41 @@ NULLs are sorted last in both directions, unless NULLS FIRST is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.clauses import IN_SUB_QUERIES, check_clauses
-from ksql_spark.analyzer.base.failures import check_comparable, failure, invalid
+from ksql_spark.analyzer.base.failures import check_comparable, invalid
 from ksql_spark.analyzer.base.naming import check_unique
-from ksql_spark.analyzer.base.scope import BoundRelation, Scope
+from ksql_spark.analyzer.base.scope import BoundRelation, Correlation, Scope
 from ksql_spark.analyzer.base.serialization import check_results
+from ksql_spark.analyzer.expressions.aggregates import sort_key
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
-from ksql_spark.analyzer.expressions.calls import call
+from ksql_spark.analyzer.expressions.calls import call, compare, typed_null
+from ksql_spark.analyzer.expressions.coercion import coerce, unify
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
-from ksql_spark.analyzer.reads.lookups import SCAN_HINT, conjuncts, narrow
+from ksql_spark.analyzer.reads.lookups import SCAN_HINT, narrow
 from ksql_spark.analyzer.reads.pull_rules import (
     DISK_COLUMNS,
     REFUSED,
     check_query,
     check_queryable,
 )
-from ksql_spark.analyzer.relations.binding import (
-    Condition,
-    Context,
-    From,
-    Rules,
-    bind_relation,
-    build_relation,
-)
-from ksql_spark.analyzer.relations.joins import CompleteJoin, relations_of, show
+from ksql_spark.analyzer.relations.binding import Context, Rules
+from ksql_spark.analyzer.relations.joins import CompleteJoin, relations_of
 from ksql_spark.analyzer.select.queries import aligned
 from ksql_spark.analyzer.select.select_items import (
     column_at,
 )
 from ksql_spark.analyzer.select.selects import BoundSelect, bind_select
-from ksql_spark.analyzer.select.semi_joins import bind_sub_query, sub_select
-from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in
+from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, SubQuery
 from ksql_spark.functions import registry
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import SORT, NamedExpression, SortKey
 from ksql_spark.plan.nodes import (
-    ANTI,
-    SEMI,
-    BatchJoin,
     Distinct,
     Filter,
     Limit,
@@ -61,11 +52,12 @@ from ksql_spark.plan.nodes import (
     Sort,
     Source,
     UnionAll,
+    Values,
 )
 from ksql_spark.plan.queries import Job, Past
 from ksql_spark.plan.trees import relations
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import BIGINT, CAST_VARIANT, VARIANTS, Null, without_equality
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.types import BIGINT, BOOLEAN, Null, SqlType
 
 #: the latest time of a row's partition so far
 _LATEST = "KSQL_LATEST_TIME"
@@ -114,13 +106,11 @@ def key_names(root: Node) -> frozenset[str]:
 def _is_key(node: Node, name: str) -> bool:
     match node:
         case Source(source):
-            keys = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
-            return source.is_table and name in keys
-        case Project(child, _, values):
-            expression = next(v.expression for v in values if v.name == name)
+            own = {c.name for c in source.schema.key} | (set(WINDOW_BOUNDS) if source.window else set())
+            return source.is_table and name in own
+        case Project(child, keys, values):
+            expression = next(item.expression for item in (*keys, *values) if item.name == name)
             return isinstance(expression, ColumnRef) and _is_key(child, expression.name)
-        case BatchJoin(left, _, join) if join in (SEMI, ANTI):
-            return _is_key(left, name)
         case Limit(child) | Sort(child) | Distinct(child) | Filter(child):
             return _is_key(child, name)
     return False
@@ -138,8 +128,40 @@ def _bind(query: nodes.QueryNode | nodes.MatchRecognize, context: Context) -> No
     if isinstance(query, nodes.SetOperation):
         sides = [_bind(side, context) for side in (query.left, query.right)]
         root = _set_operation(sides, query)
-        return _limited(_sorted_union(root, query, context), query)
-    raise invalid("This is not a query.", query)
+    elif isinstance(query, nodes.Values):
+        root = _values(query, context)
+    else:
+        raise invalid("This is not a query.", query)
+    return _limited(_sorted_union(root, query, context), query)
+
+
+def _values(query: nodes.Values, context: Context) -> Node:
+    scope = _free_scope(context).at("VALUES")
+    width = len(query.rows[0].expressions)
+    for row in query.rows:
+        if len(row.expressions) != width:
+            raise invalid(f"Each row of VALUES needs {width} value(s), as the first one has.", row)
+    names = [f"COLUMN{i + 1}" for i in range(width)]
+    columns, fitted = [], []
+    for name, written in zip(names, zip(*(row.expressions for row in query.rows), strict=True), strict=True):
+        type_, values = unify([bind_expression(node, scope) for node in written], list(written), "")
+        if isinstance(type_, Null):
+            raise invalid(
+                "A column of VALUES needs a type, and all its values are NULL.", written[0],
+                hint="Give one of them a type: CAST(NULL AS ...).",
+            )  # fmt: skip
+        columns.append(Column(name, type_))
+        fitted.append([coerce(value, type_) for value in values])
+    return Values(tuple(columns), tuple(zip(*fitted, strict=True)))
+
+
+def _free_scope(context: Context) -> Scope:
+    """The names of a query without FROM."""
+    return Scope(
+        types=context.metastore.types(),
+        ansi=settings.is_ansi(context.config),
+        is_complete=True,
+    )
 
 
 def _limited(root: Node, query: nodes.QueryNode) -> Node:
@@ -157,14 +179,11 @@ def _set_operation(sides: list[Node], query: nodes.SetOperation) -> Node:
     return Project(SetOperation(left, right, query.operator), (), values)
 
 
-def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> Node:
+def _sorted_union(root: Node, query: nodes.QueryNode, context: Context) -> Node:
     if not query.order_by:
         return root
-    scope = Scope(
-        (BoundRelation("", root.schema, root.kind),),
-        types=context.metastore.types(),
-        ansi=settings.is_ansi(context.config),
-    ).at("ORDER BY")
+    scope = replace(_free_scope(context), relations=(BoundRelation("", root.schema, root.kind),))
+    scope = scope.at("ORDER BY")
     keys = []
     for item in query.order_by:
         column = column_at(item, [c.name for c in root.schema.columns])
@@ -172,17 +191,8 @@ def _sorted_union(root: Node, query: nodes.SetOperation, context: Context) -> No
         bound = (
             bind_expression(item.this, scope) if selected is None else ColumnRef(selected.name, selected.type)
         )
-        keys.append(_sort_key(item, bound))
+        keys.append(sort_key(item, bound))
     return Sort(root, tuple(keys))
-
-
-def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
-    if what := without_equality(expression.type):
-        hint = CAST_VARIANT if what == VARIANTS else None
-        raise invalid(f"{what} have no sort order: {expression} ({expression.type}).", item, hint=hint)
-    if isinstance(expression.type, Null):
-        raise invalid("ORDER BY needs typed expressions, not NULL.", item)
-    return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
 
 
 # ---- FROM ---------------------------------------------------------------------------------------------
@@ -191,14 +201,14 @@ def _sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
 def _bind_joins(
     node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope
 ) -> tuple[CompleteJoin, Scope]:
-    return _bind_join(node, relations, scope), scope
-
-
-def _bind_join(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: Scope) -> CompleteJoin:
-    left, right = (
-        _bind_join(side, relations, scope) if isinstance(side, nodes.Join) else relations[id(side)]
-        for side in (node.left, node.right)
-    )
+    sides: list[CompleteJoin | BoundRelation] = []
+    for side in (node.left, node.right):
+        if isinstance(side, nodes.Join):
+            joined, scope = _bind_joins(side, relations, scope)
+            sides.append(joined)
+        else:
+            sides.append(relations[id(side)])
+    left, right = sides
     if node.within is not None:
         raise invalid(
             "WITHIN is for joins in streaming queries; a pull query joins all current rows.",
@@ -210,77 +220,73 @@ def _bind_join(node: nodes.Join, relations: Mapping[int, BoundRelation], scope: 
             "FOR SYSTEM_TIME AS OF is for joins in streaming queries; a pull query joins all current rows.",
             node.system_time, hint="t AS OF TIMESTAMP '…' reads what one table was.",
         )  # fmt: skip
-    sides = [relations_of(left), relations_of(right)]
-    on = replace(scope.at("JOIN ON"), relations=(*sides[0], *sides[1]))
-    condition = bind_predicate(node.on, on)
-    names = [{relation.internal(n) for relation in side for n in _names(relation)} for side in sides]
-    if not any(_meet(part, names) for part in conjuncts(condition)):
-        raise failure(
-            "JOIN_INVALID", node.on,
-            reason="ON needs a comparison with = between columns of the left and of the right side. "
-            f"Got {show(condition, scope)}.",
-        )  # fmt: skip
-    return CompleteJoin(left, right, node.kind, condition)
+    if isinstance(right, BoundRelation) and right.parameters and node.kind not in ("INNER", "LEFT", "CROSS"):
+        raise invalid(f"LATERAL cannot be the right side of a {node.kind} JOIN.", node.right)
+    condition: Expression = Literal(True, BOOLEAN)
+    both = (relations_of(left), relations_of(right))
+    if node.using:
+        condition, scope = _using(node, *both, scope)
+    elif node.on is not None:
+        on = replace(scope.at("JOIN ON"), relations=(*both[0], *both[1]), sub_query=None)
+        condition = bind_predicate(node.on, on)
+    return CompleteJoin(left, right, "INNER" if node.kind == "CROSS" else node.kind, condition), scope
 
 
-def _names(relation: BoundRelation) -> tuple[str, ...]:
-    """The names of its columns, hidden ones too."""
-    return (*(c.name for c in relation.schema.columns), *relation.hidden)
-
-
-def _meet(condition: Expression, names: list[set[str]]) -> bool:
-    """Whether ``condition`` equates an expression over one side with an expression over the other side."""
-    if not isinstance(condition, Call) or condition.function != "=":
-        return False
-    first, second = (columns_in(a) for a in condition.arguments)
-    left, right = names
-    return bool(first and second) and (
-        (first <= left and second <= right) or (first <= right and second <= left)
-    )
-
-
-@dataclass(frozen=True)
-class _SemiJoin:
-    """EXISTS or IN (SELECT …) of WHERE; ``looked_up``: the left side of IN, which NOT IN needs."""
-
-    right: Node
-    condition: Expression
-    is_anti: bool
-    looked_up: Expression | None
-
-    def build(self, child: Node) -> Node:
-        """The plan over ``child``."""
-        join = BatchJoin(child, self.right, ANTI if self.is_anti else SEMI, self.condition)
-        if not self.is_anti or self.looked_up is None:
-            return join
-        return Filter(join, call("IS NOT NULL", (self.looked_up,), None))
+def _using(
+    node: nodes.Join,
+    left: tuple[BoundRelation, ...],
+    right: tuple[BoundRelation, ...],
+    scope: Scope,
+) -> tuple[Expression, Scope]:
+    """The condition of USING, and the scope in which its names are those of both sides."""
+    merged, parts = dict(scope.merged), []
+    for name in node.using:
+        text = str(name.this)
+        sides = [replace(scope, relations=side).resolve("", text, name) for side in (left, right)]
+        first, second = sides
+        parts.append(compare("=", first, second, name, scope))
+        if node.kind == "FULL":
+            _, both = unify(sides, [name, name], scope.problem)
+            merged[text] = call("COALESCE", both, name)
+        else:
+            merged[text] = second if node.kind == "RIGHT" else first
+    return reduce(_and, parts), replace(scope, merged=merged)
 
 
 def _and(left: Expression, right: Expression) -> Expression:
     return call("AND", (left, right), None)
 
 
-def _bind_semi_join(condition: Condition, number: int, source: From, context: Context) -> _SemiJoin:
-    select = sub_select(condition)
-    within = select.within or select.join_within
-    if within is not None:
-        raise invalid("WITHIN of EXISTS and IN is for streaming queries.", within)
-    if isinstance(select.relation, nodes.Join):
-        raise invalid("The sub-query of EXISTS or IN has one relation in FROM.", select.relation)
-    relation = bind_relation(select.relation, context, prefixed=False)
-    inner, parts = bind_sub_query(condition, select, relation, number, source.scope)
-    own = [(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.columns]
-    others = {each.internal(n) for each in source.relations for n in _names(each)}
-    if not any(_meet(part, [others, {name for name, _ in own}]) for part in parts):
-        raise invalid(
-            "EXISTS and IN need a comparison with = between columns of the sub-query and of the query "
-            "around it.", condition.place,
-        )  # fmt: skip
-    is_in = isinstance(condition.node, nodes.InQuery)
-    looked_up = bind_expression(condition.node.this, source.scope.at("WHERE")) if is_in else None
-    below = build_relation(relation, Scope(), is_exposed=False)
-    right = Project(below, (), tuple(NamedExpression(*column) for column in own))
-    return _SemiJoin(right, reduce(_and, parts), condition.is_negated, looked_up)
+# ---- sub-queries that are values ----------------------------------------------------------------------
+
+
+def _sub_query(
+    node: nodes.ScalarQuery | nodes.Exists | nodes.InQuery, scope: Scope, context: Context
+) -> Expression:
+    """A sub-query as a value; ksqlDB's IN, where nothing equals NULL, is EXISTS of the equal rows."""
+    correlation = Correlation(scope, context.numbers)
+    root = _bind(node.query, replace(context, outer=correlation))
+    kind = "EXISTS"
+    type_: SqlType = BOOLEAN
+    columns = root.schema.columns
+    if not isinstance(node, nodes.Exists) and len(columns) != 1:
+        what = "The sub-query of IN" if isinstance(node, nodes.InQuery) else "A sub-query that is a value"
+        raise invalid(f"{what} has one column; this one has {len(columns)}.", node.query)
+    operands: tuple[Expression, ...] = ()
+    if isinstance(node, nodes.InQuery):
+        value = typed_null(bind_expression(node.this, scope), columns[0].type)
+        column = ColumnRef(columns[0].name, columns[0].type)
+        if scope.ansi:
+            kind, equal = "IN", compare("=", column, value, node, scope)
+            assert isinstance(equal, Call)
+            root = Project(root, (), (NamedExpression(column.name, equal.arguments[0]),))
+            operands = (equal.arguments[1],)
+        else:
+            root = Filter(root, compare("=", column, correlation.parameter(value), node, scope))
+    elif isinstance(node, nodes.ScalarQuery):
+        kind, type_ = "", columns[0].type
+    parameters = correlation.parameters
+    return SubQuery(kind, root, tuple(parameters.values()), (*operands, *parameters), type_)
 
 
 # ---- SELECT -------------------------------------------------------------------------------------------
@@ -288,6 +294,9 @@ def _bind_semi_join(condition: Condition, number: int, source: From, context: Co
 
 def _select(select: nodes.Select, context: Context) -> Node:
     """The plan of one SELECT, with DISTINCT, ORDER BY and LIMIT on top."""
+    within = select.within or select.join_within
+    if within is not None:
+        raise invalid("WITHIN after FROM is for streaming queries.", within, hint="Compare ROWTIME in WHERE.")
     bound = bind_select(select, context)
     check_unique([i.name for i in bound.items], [i.node for i in bound.items])
     plan = bound.build(sorts=_by_arrival(bound, select))
@@ -304,7 +313,7 @@ def _select(select: nodes.Select, context: Context) -> Node:
                 )  # fmt: skip
             sort_value = NamedExpression(f"{SORT}{len(values) - shown}", expression)
             values.append(sort_value)
-        by.append(_sort_key(node, ColumnRef(sort_value.name, expression.type)))
+        by.append(sort_key(node, ColumnRef(sort_value.name, expression.type)))
     plan = Project(plan, (), tuple(values))
     if select.distinct:
         for item in bound.items:
@@ -323,8 +332,17 @@ def _select(select: nodes.Select, context: Context) -> Node:
 
 def _by_arrival(bound: BoundSelect, select: nodes.Select) -> Callable[[Node], Node]:
     """Sorts rows for aggregates that depend on their order, if there are such."""
-    functions = [call.function for call in bound.grouping.aggregates] if bound.grouping is not None else []
-    ordered = [function for function in functions if registry.require(function).by_arrival]
+    calls = bound.grouping.aggregates if bound.grouping is not None else ()
+    orders = dict.fromkeys(call.order for call in calls if call.order)
+    if len(orders) > 1:
+        raise invalid(
+            "The aggregates of a SELECT take rows in one order: there are several ORDER BY in them.", select,
+            hint="Put one of them into a sub-query.",
+        )  # fmt: skip
+    if orders:
+        (order,) = orders
+        return lambda rows: Sort(rows, order)
+    ordered = [call.function for call in calls if registry.require(call.function).by_arrival]
     if not ordered:
         return lambda rows: rows
     relation = bound.source.relations[0]
@@ -357,10 +375,10 @@ def _of_stream_by_arrival(rows: Node) -> Node:
 _RULES = Rules(
     _bind,
     _bind_joins,
-    _bind_semi_join,
-    check_queryable,
-    REFUSED,
-    DISK_COLUMNS,
+    bind_sub_query=_sub_query,
+    check_source=check_queryable,
+    refused=REFUSED,
+    forbidden=DISK_COLUMNS,
     needs_keys=False,
     is_complete=True,
 )

@@ -18,6 +18,7 @@ from ksql_spark.grammar import nodes
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.nodes import Filter, Limit, Node, Project, Source
 from ksql_spark.plan.queries import Lookup, Read
+from ksql_spark.plan.trees import sub_queries, walk
 
 
 def bind_read(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]) -> Read:
@@ -48,7 +49,7 @@ def _lookup(root: Node, query: nodes.QueryNode, config: Mapping[str, Any]) -> Lo
         return None
     items, below = below.values, below.child
     below, predicate = (below.child, below.predicate) if isinstance(below, Filter) else (below, None)
-    if not isinstance(below, Source):
+    if not isinstance(below, Source) or any(map(sub_queries, walk(root))):
         return None
     assert isinstance(query, nodes.Select)  # set operations and sub-queries have other plans
     source = below.source

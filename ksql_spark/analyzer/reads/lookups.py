@@ -14,14 +14,25 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import invalid
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members, columns_in, walk
+from ksql_spark.expressions import (
+    Call,
+    Cast,
+    ColumnRef,
+    Expression,
+    Literal,
+    Members,
+    OuterRef,
+    SubQuery,
+    columns_in,
+    walk,
+)
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.clauses import NamedExpression
-from ksql_spark.plan.nodes import Aggregate, BatchJoin, Filter, Limit, Node, Project, Source
+from ksql_spark.plan.nodes import Aggregate, BatchJoin, BatchOver, Filter, Limit, Node, Project, Source
 from ksql_spark.plan.queries import KeyLookup
-from ksql_spark.plan.trees import children
+from ksql_spark.plan.trees import children, sub_queries
 from ksql_spark.types import BYTES, STRING, is_numeric
 
 #: with more keys than this, a scan is used
@@ -78,14 +89,19 @@ def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
             return _both(_alternatives(left, keys), _alternatives(right, keys))
         case Call("=", (left, right), _):
             for side, other in ((left, right), (right, left)):
-                if isinstance(side, ColumnRef) and side.name in keys and not columns_in(other):
+                if isinstance(side, ColumnRef) and side.name in keys and _is_constant(other):
                     return [{side.name: (other,)}]
         case Call("IN", (ColumnRef(name, _), Members() as members), _) if name in keys:
             return [{name: members.literals}]
         case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
-            if not any(columns_in(m) for m in members):
+            if all(map(_is_constant, members)):
                 return [{name: tuple(members)}]
     return [{}]
+
+
+def _is_constant(value: Expression) -> bool:
+    """Whether it reads no row, and no sub-query."""
+    return not any(isinstance(part, (ColumnRef, OuterRef, SubQuery)) for part in walk(value))
 
 
 def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Alternative]:
@@ -121,10 +137,12 @@ def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyL
             alternatives = _renamed(alternatives, (*keys_, *values))
         case Aggregate(_, group_by):
             alternatives = _renamed(alternatives, group_by)
-        case Limit():
+        case Limit() | BatchOver():  # their results depend on other rows, too
             alternatives = [{}]
     for child in children(node):
         yield from _narrow(child, alternatives)
+    for sub_query in sub_queries(node):
+        yield from _narrow(sub_query.root, [{}])
 
 
 def _renamed(alternatives: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:

@@ -21,8 +21,6 @@ _WINDOW_HINT = "CREATE TABLE ... AS SELECT with a WINDOW creates a table that yo
 REFUSED = {
     "WINDOW": Refusal("Pull queries don't support WINDOW clauses.", f"{PUSH_HINT} {_WINDOW_HINT}"),
     "PARTITION BY": Refusal("Pull queries don't support PARTITION BY clauses.", PUSH_HINT),
-    "DISTINCT ON": Refusal("Pull queries don't support DISTINCT ON.", PUSH_HINT, is_at_clause=True),
-    "QUALIFY": Refusal("Pull queries don't support QUALIFY.", PUSH_HINT, is_at_clause=True),
 }
 #: the columns that they cannot use, because only records in topics have them, as of Scope.forbidden
 DISK_COLUMNS = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -10,15 +11,15 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.clauses import Refusal
 from ksql_spark.analyzer.base.failures import invalid, place
-from ksql_spark.analyzer.base.naming import first_free
+from ksql_spark.analyzer.base.naming import check_unique, first_free
 from ksql_spark.analyzer.base.plan_size import PlanSize
-from ksql_spark.analyzer.base.scope import BoundRelation, Scope, hidden_columns
+from ksql_spark.analyzer.base.scope import BoundRelation, Correlation, Scope, hidden_columns
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.errors_of import errors_of
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
-from ksql_spark.expressions import ColumnRef, name_text
+from ksql_spark.expressions import ColumnRef, Expression, name_text
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -33,12 +34,15 @@ from ksql_spark.plan.nodes import (
     Node,
     Project,
     Source,
+    Values,
 )
 from ksql_spark.schema import PSEUDO_COLUMNS, RESERVED_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Schema
 from ksql_spark.types import SqlType
 
 #: what a FROM clause joins
 Tree: TypeAlias = Joined | CompleteJoin | BoundRelation
+#: (alias, name) of pseudo columns, as of Scope
+Named: TypeAlias = set[tuple[str, str]]
 #: binds the joins of FROM, given the relations by the ids of their nodes, and the names of all of them
 BindJoins: TypeAlias = Callable[
     [nodes.Join, Mapping[int, BoundRelation], Scope], tuple[Joined | CompleteJoin, Scope]
@@ -71,7 +75,9 @@ class Rules:
     Args:
         bind_nested: binds a sub-query or MATCH_RECOGNIZE in FROM.
         bind_joins: binds the joins of FROM.
-        bind_semi_join: binds EXISTS or IN (SELECT …): the condition, its number in the query, FROM, context.
+        bind_semi_join: binds EXISTS or IN (SELECT …): the condition, its number in the query, FROM, context;
+            None: they are expressions.
+        bind_sub_query: binds a sub-query that is an expression; None: there are none.
         check_source: refuses streams and tables that cannot be read; None: all can.
         refused: the clauses that it cannot have.
         forbidden: the columns that it cannot use, as of Scope.
@@ -81,7 +87,10 @@ class Rules:
 
     bind_nested: Callable[[nodes.QueryNode | nodes.MatchRecognize, Context], Node]
     bind_joins: BindJoins
-    bind_semi_join: Callable[[Condition, int, From, Context], OnWhere]
+    bind_semi_join: Callable[[Condition, int, From, Context], OnWhere] | None = None
+    bind_sub_query: (
+        Callable[[nodes.ScalarQuery | nodes.Exists | nodes.InQuery, Scope, Context], Expression] | None
+    ) = None
     check_source: Callable[[DataSource, exp.Expr, Mapping[str, Any]], None] | None = None
     refused: Mapping[str, Refusal] = field(default_factory=dict)
     forbidden: Mapping[str, str] = field(default_factory=dict)
@@ -93,22 +102,23 @@ class Rules:
 class Context:
     """The context in which a query is bound: metastore, configuration, rules, common table expressions.
 
-    ``size``: how much has been bound; all contexts of a statement share it.
+    ``size``: how much has been bound; all contexts of a statement share it. ``outer``: the rows around a
+    sub-query. ``numbers``: of their values.
     """
 
     metastore: MetaStore
     config: Mapping[str, Any]
     rules: Rules
-    common_tables: Mapping[str, nodes.QueryNode] = field(default_factory=dict)
+    common_tables: Mapping[str, nodes.CommonTable] = field(default_factory=dict)
     size: PlanSize = field(default_factory=PlanSize)
+    outer: Correlation | None = None
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def with_common_tables(self, query: nodes.QueryNode) -> Context:
         """Return this context with the CTEs of ``query``. A later CTE may use earlier ones."""
         if not query.ctes:
             return self
-        return replace(
-            self, common_tables={**self.common_tables, **{c.table_name: c.query for c in query.ctes}}
-        )
+        return replace(self, common_tables={**self.common_tables, **{c.table_name: c for c in query.ctes}})
 
 
 @dataclass(frozen=True)
@@ -138,12 +148,14 @@ class From:
         return not isinstance(self.tree, BoundRelation)
 
 
-def bind_from(from_item: nodes.Relation, context: Context) -> From:
-    """Bind the relations of ``relation`` and the conditions of its joins.
+def bind_from(from_item: nodes.Relation | None, context: Context) -> From:
+    """Bind the relations of ``relation`` and the conditions of its joins; None: one row without columns.
 
     Raises:
         KsqlError: an unknown source, an invalid join.
     """
+    if from_item is None:
+        return _bind_joins(None, context)
     from_item, unnests = without_unnests(from_item)
     source = _bind_joins(from_item, context)
     for unnest in unnests:
@@ -187,16 +199,47 @@ def bind_unnest(node: nodes.Unnest, scope: Scope) -> tuple[BoundRelation, tuple[
     return relation, tuple(NamedExpression(c.name, e) for c, e in zip(columns, calls, strict=True))
 
 
-def _bind_joins(from_item: nodes.Relation, context: Context) -> From:
+def _bind_relations(from_item: nodes.Relation, context: Context, named: Named) -> list[BoundRelation]:
+    """The relations of FROM; one that is LATERAL reads those before it, and adds to ``named``."""
     is_join = isinstance(from_item, nodes.Join)
-    relations = [bind_relation(r, context, is_join) for r in flat(from_item)]
-    check_aliases(relations)
-    scope = Scope(
+    relations: list[BoundRelation] = []
+    for item in flat(from_item):
+        inner, correlation = context, None
+        if isinstance(item, nodes.SubQuery) and item.lateral:
+            if not context.rules.is_complete:
+                raise invalid("LATERAL is for pull queries.", item, hint="Join its source instead.")
+            correlation = Correlation(_scope(relations, context, named), context.numbers)
+            inner = replace(context, outer=correlation)
+        relation = bind_relation(item, inner, is_join)
+        if correlation is not None:
+            relation = replace(relation, parameters=correlation.parameters)
+        relations.append(relation)
+    return relations
+
+
+def _scope(relations: Sequence[BoundRelation], context: Context, named: Named) -> Scope:
+    """The names of FROM."""
+    bind = context.rules.bind_sub_query
+    return Scope(
         tuple(relations),
         types=context.metastore.types(),
         ansi=is_ansi(context.config),
         forbidden=context.rules.forbidden,
+        named=named,
+        sub_query=None if bind is None else lambda node, scope: bind(node, scope, context),
+        outer=context.outer,
+        is_complete=context.rules.is_complete,
     )
+
+
+def _bind_joins(from_item: nodes.Relation | None, context: Context) -> From:
+    named: Named = set()
+    if from_item is None:
+        relations = [BoundRelation("", Schema(()), TABLE, node=Values())]
+    else:
+        relations = _bind_relations(from_item, context, named)
+    check_aliases(relations)
+    scope = _scope(relations, context, named)
     if not isinstance(from_item, nodes.Join):
         return From(relations[0], scope, is_complete=context.rules.is_complete)
     _check_internal_names(relations)
@@ -212,6 +255,13 @@ def bind_stream_joins(
     Raises:
         KsqlError: as bind_join.
     """
+    for join in node.find_all(nodes.Join):
+        if join.on is None:
+            what = "USING" if join.using else "CROSS JOIN"
+            raise invalid(
+                f"{what} is for pull queries: a join of a streaming query needs ON.", join.right,
+                hint="For instance: FROM a JOIN b ON a.id = b.id.",
+            )  # fmt: skip
     rowkey = first_free("ROWKEY", {c.name for relation in scope.relations for c in relation.schema.columns})
     tree = _join_tree(node, relations, scope, rowkey)
     return tree, replace(scope, extra={tree.synthetic: tree.left_key.type}) if tree.synthetic else scope
@@ -253,7 +303,7 @@ def named_query(
             if from_item.source_name not in context.common_tables:
                 return from_item.alias_name, None, context
             visible = dict(context.common_tables)
-            query = visible.pop(from_item.source_name)
+            query = visible.pop(from_item.source_name).query
             return from_item.alias_name, query, replace(context, common_tables=visible)
         case nodes.SubQuery():
             return from_item.alias_name or "SUBQUERY", from_item.query, context
@@ -272,15 +322,44 @@ def bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -
     Raises:
         KsqlError: SOURCE_UNKNOWN, a source that the rules refuse; those of the sub-query.
     """
+    columns = _column_aliases(from_item, context)
     alias, query, context = named_query(from_item, context)
     if query is not None:
         relation = _nested(query, alias, context, prefixed, from_item)
+        relation = _renamed(relation, columns) if columns else relation
     else:
         relation = source_relation(from_item, context.metastore, prefixed)
     context.size.add(relation.schema, from_item)
     if relation.source is not None and context.rules.check_source is not None:
         context.rules.check_source(relation.source, from_item, context.config)
     return relation
+
+
+def _column_aliases(from_item: nodes.Relation, context: Context) -> list[exp.Identifier]:
+    """The names that a sub-query, or a query of WITH, gives to its columns; empty: they keep their own."""
+    if isinstance(from_item, nodes.SubQuery):
+        return from_item.columns
+    if type(from_item) is nodes.AliasedSource and from_item.source_name in context.common_tables:
+        return context.common_tables[from_item.source_name].columns
+    return []
+
+
+def _renamed(relation: BoundRelation, names: list[exp.Identifier]) -> BoundRelation:
+    """A sub-query whose columns have other names."""
+    columns = relation.schema.columns
+    if len(names) != len(columns):
+        raise invalid(
+            f"{relation.alias} has {len(columns)} column(s), and {len(names)} name(s) are given.", names[0]
+        )
+    assert relation.node is not None
+    items = [
+        NamedExpression(str(name.this), ColumnRef(column.name, column.type))
+        for name, column in zip(names, columns, strict=True)
+    ]
+    check_unique([item.name for item in items], names)
+    keys = len(relation.schema.key)
+    node = Project(relation.node, tuple(items[:keys]), tuple(items[keys:]))
+    return replace(relation, schema=node.schema, node=node)
 
 
 def source_relation(from_item: nodes.Relation, metastore: MetaStore, prefixed: bool) -> BoundRelation:
@@ -369,7 +448,10 @@ def _build(side: Tree, scope: Scope, key_name: str | None = None) -> Node:
     if isinstance(side, BoundRelation):
         return build_relation(side, scope, side.prefixed)
     if isinstance(side, CompleteJoin):
-        return BatchJoin(_build(side.left, scope), _build(side.right, scope), side.join, side.condition)
+        left = _build(side.left, scope)
+        parameters = side.right.parameters if isinstance(side.right, BoundRelation) else {}
+        given = tuple((parameter, value) for value, parameter in parameters.items())
+        return BatchJoin(left, _build(side.right, scope), side.join, side.condition, given)
     # the inner join's key has the name that the outer join uses, if possible
     inner = None
     if side.type == REPLICATED:

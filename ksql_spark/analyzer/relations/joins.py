@@ -260,6 +260,7 @@ def _equality(
     if right.kind == TABLE and len(equalities) > 1:
         equalities = [pair for pair in equalities if _is_key(pair[1], right)]
     if len(equalities) != 1:
+        assert node.on is not None  # CROSS JOIN and USING are refused before
         shown = show(bind_expression(node.on, on), scope)
         reason = f"joins on multiple conditions are not yet supported. Got {shown}."
         raise failure(

@@ -13,7 +13,7 @@ from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal
 from ksql_spark.plan.clauses import WithinSpec
 from ksql_spark.plan.nodes import BatchJoin, Filter, Node, Source
-from ksql_spark.plan.trees import children
+from ksql_spark.plan.trees import children, sub_queries
 from ksql_spark.schema import ROWTIME
 from ksql_spark.types import BIGINT
 
@@ -54,8 +54,6 @@ _DROPPING = {
     "INNER": (True, True),
     "LEFT": (True, False),
     "RIGHT": (False, True),
-    "SEMI": (True, False),
-    "ANTI": (True, False),
 }
 
 
@@ -72,6 +70,8 @@ def _bounds(node: Node, conditions: tuple[Expression, ...]) -> Iterator[TimeBoun
         case _:
             for child in children(node):
                 yield from _bounds(child, ())
+    for sub_query in sub_queries(node):
+        yield from _bounds(sub_query.root, ())
 
 
 def _between(conditions: tuple[Expression, ...], column: str) -> TimeBounds:

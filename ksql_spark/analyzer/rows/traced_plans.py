@@ -265,7 +265,7 @@ class Tracer:
         by_time = [FramedCall(f.call, f.range_ms, 0) for f in node.calls if f.range_ms is not None]
         by_row = [f for f in node.calls if f.range_ms is None]
         self.frames.append(_Frames(tuple(keys), at, tuple(by_row), when, tuple(by_time)))
-        ahead = -min([0, *(f.last for f in by_row)])
+        ahead = -min([0, *(f.last or 0 for f in by_row)])
         columns = [NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls]
         if ahead and node.within_ms is None:
             has_come = call("=", [numbered("COUNT", _ONE, -ahead, -ahead), _ONE], None)

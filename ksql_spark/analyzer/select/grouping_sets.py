@@ -31,7 +31,7 @@ from ksql_spark.expressions import (
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
-from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project
+from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project, Sort
 from ksql_spark.types import BOOLEAN, INTEGER, Array, Field, Struct
 
 #: the most grouping sets of one query: each record is as many
@@ -51,11 +51,13 @@ class GroupingSets:
         name: the column with the number of a record's set.
         columns: the grouping expressions.
         numbers: the bits of the columns that a set does not have; the last column's bit is 1.
+        null_is_group: rows whose expression is NULL are a group.
     """
 
     name: str
     columns: tuple[Expression, ...]
     numbers: tuple[int, ...]
+    null_is_group: bool = False
 
     @property
     def number(self) -> ColumnRef:
@@ -113,7 +115,11 @@ class GroupingSets:
             for g in groups
         }
         keys = tuple(NamedExpression(name, expression) for name, expression in wrapped.items())
-        node: Node = FlatMap(child, (NamedExpression(self.name, every),))
+        arrival = child.by if isinstance(child, Sort) else ()
+        node: Node = FlatMap(
+            child.child if isinstance(child, Sort) else child, (NamedExpression(self.name, every),)
+        )
+        node = Sort(node, arrival) if arrival else node
         node = Aggregate(node, keys, aggregates, window, emit_final)
         if having is not None:
             node = Filter(
@@ -137,6 +143,8 @@ class GroupingSets:
         null, present = (
             MakeStruct(((_FIELD, e),), type_) for e in (Literal(None, expression.type), expression)
         )
+        if self.null_is_group:
+            return Case(((self._is_one_of(without), null),), present, type_)
         is_there = Call("IS NOT NULL", (expression,), BOOLEAN)
         return Case(((self._is_one_of(without), null), (is_there, present)), None, type_)
 
@@ -153,12 +161,12 @@ def bind_grouping_sets(
     written = next((node for node in select.group_by if isinstance(node, nodes.GroupingSets)), None)
     if written is None:
         return bind_groups(select, scope), None
-    if any(relation.kind == TABLE for relation in scope.relations[:1]):
+    if not scope.is_complete and any(relation.kind == TABLE for relation in scope.relations[:1]):
         raise invalid(f"{written.kind} is for streams, not for tables.", written)
     columns: list[Expression] = []
 
     def column(node: exp.Expr) -> int:
-        bound = bind_group(node, scope)
+        bound = bind_group(node, scope, select)
         if bound not in columns:
             columns.append(bound)
         return columns.index(bound)
@@ -173,7 +181,8 @@ def bind_grouping_sets(
     sets = dict.fromkeys(frozenset[int]().union(*parts) for parts in product(*elements))
     last = len(columns) - 1
     numbers = tuple(sum(1 << last - at for at in range(last + 1) if at not in one) for one in sets)
-    return columns, GroupingSets(names.field("KSQL_GROUPING"), tuple(columns), numbers)
+    name = names.field("KSQL_GROUPING")
+    return columns, GroupingSets(name, tuple(columns), numbers, null_is_group=scope.is_complete)
 
 
 def _sets(node: exp.Expr, column: Callable[[exp.Expr], int]) -> list[Set]:

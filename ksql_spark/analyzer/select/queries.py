@@ -121,6 +121,10 @@ def bind_any(
             return Planned(at_intervals(projected.root, query, are_held), bound)
         case nodes.SetOperation():
             return _set_operation(query, context, sink, query.emit or emit)
+    if isinstance(query, nodes.Values):
+        raise invalid(
+            "VALUES as a query is for pull queries.", query, hint="INSERT INTO … VALUES writes rows."
+        )
     raise invalid("This is not a query.", query)
 
 
@@ -130,6 +134,13 @@ def _set_operation(
     if query.every is not None:
         raise invalid("EVERY is for queries that aggregate.", query.every)
     is_all = query.operator == "UNION ALL"
+    if query.operator in ("EXCEPT ALL", "INTERSECT ALL"):
+        plain = query.operator.removesuffix(" ALL")
+        raise invalid(
+            f"{query.operator} is for pull queries: {plain} gives each row once.",
+            query.right,
+            hint=f"Write {plain}.",
+        )
     left, right = (bind_any(q, context, sink, emit, needs_value=is_all) for q in (query.left, query.right))
     _check_places(left, right, query)
     sides = ((left.root, query.left), (right.root, query.right))

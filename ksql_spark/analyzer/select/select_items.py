@@ -69,8 +69,16 @@ def bind_items(
                 items += (Item(names.field(name), value, node) for name, value in struct_fields(node, scope))
             case nodes.SelectItem():
                 bound = bind_expression(node.this, scope)
-                items.append(Item(item_name(node, bound, names, is_ambiguous), bound, node))
+                name = _merged_name(node, scope) or item_name(node, bound, names, is_ambiguous)
+                items.append(Item(name, bound, node))
     return items
+
+
+def _merged_name(node: nodes.SelectItem, scope: Scope) -> str | None:
+    """The name of an item that is just a column of USING."""
+    written = node.this
+    is_merged = isinstance(written, exp.Column) and not written.table and written.name in scope.merged
+    return written.name if is_merged and node.alias_name is None else None
 
 
 def expand_stars(
@@ -129,21 +137,19 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
     """The expressions of a GROUP BY without grouping sets.
 
     Raises:
-        KsqlError: an aggregate, a duplicate expression, a bare NULL, grouping sets.
+        KsqlError: as bind_group; a duplicate expression.
     """
     expressions: list[Expression] = []
     for node in select.group_by:
-        if isinstance(node, nodes.GroupingSets):
-            raise invalid(f"{node.kind} is for persistent and push queries.", node, hint="Add EMIT CHANGES.")
-        expression = bind_group(node, scope)
+        expression = bind_group(node, scope, select)
         if expression in expressions:
             raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
         expressions.append(expression)
     return expressions
 
 
-def bind_group(node: exp.Expr, scope: Scope) -> Expression:
-    """An expression of GROUP BY.
+def bind_group(node: exp.Expr, scope: Scope, select: nodes.Select | None = None) -> Expression:
+    """An expression of GROUP BY; ``select``: the query whose items it may name.
 
     Raises:
         KsqlError: an aggregate, a bare NULL, a VARIANT.
@@ -154,11 +160,38 @@ def bind_group(node: exp.Expr, scope: Scope) -> Expression:
             f"GROUP BY does not support aggregate functions: {call.name} is an aggregate function.", call
         )
 
-    expression = bind_expression(node, replace(scope, aggregate=refuse))
+    written = node if select is None else selected(node, select, scope)
+    expression = bind_expression(written, replace(scope, aggregate=refuse))
     if isinstance(expression.type, Null):
         raise invalid("GROUP BY needs typed expressions, not NULL.", node)
     refuse_variant(expression, scope, node)
     return expression
+
+
+def selected(node: exp.Expr, select: nodes.Select, scope: Scope) -> exp.Expr:
+    """The expression of the SELECT item that ``node`` names, by its number or its alias; else ``node``.
+
+    A column of FROM comes before an alias.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT: there is no such number.
+    """
+    written = node
+    while isinstance(written, exp.Paren):
+        written = written.this
+    if isinstance(written, nodes.IntegerLiteral):
+        count = len(select.items)
+        if not 1 <= written.value <= count:
+            raise invalid(f"{scope.clause} {written.value} is not a column: the SELECT has {count}.", node)
+        if any(not isinstance(item, nodes.SelectItem) for item in select.items[: written.value]):
+            raise invalid(f"{scope.clause} {written.value} counts columns of *: name the column.", node)
+        item = select.items[written.value - 1]
+        assert isinstance(item, nodes.SelectItem)
+        return item.this
+    if isinstance(written, exp.Column) and not written.table and not scope.is_column(written.name):
+        items = (item for item in select.items if isinstance(item, nodes.SelectItem))
+        return next((item.this for item in items if item.alias_name == written.name), node)
+    return node
 
 
 def column_at(item: nodes.OrderItem, names: Sequence[str]) -> str | None:

@@ -7,7 +7,8 @@ once every clause is bound.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -21,22 +22,24 @@ from ksql_spark.analyzer.expressions.aggregates import (
     Aggregates,
     not_grouped,
     over_groups,
+    sort_key,
 )
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.relations.binding import Context, From, OnWhere, bind_from, build_from
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, relations_of, show
 from ksql_spark.analyzer.relations.windows import bind_window
+from ksql_spark.analyzer.select.complete_windows import CompleteWindows, has_calls
 from ksql_spark.analyzer.select.deduplication import Deduplication, bind_deduplication, refuse_within_alone
 from ksql_spark.analyzer.select.grouping_sets import GroupingSets, bind_grouping_sets
 from ksql_spark.analyzer.select.select_items import (
     Item,
-    bind_groups,
     bind_items,
     bind_table_function,
     check_typed,
     column_at,
     expand_stars,
     refuse_variant,
+    selected,
     star_items,
     with_aggregates,
 )
@@ -113,6 +116,8 @@ class BoundSelect:
         partition_by: new keys; None: no PARTITION BY; empty: PARTITION BY NULL.
         functions: table functions, under the names of their results.
         grouping: GROUP BY or aggregates.
+        windows: the calls with OVER, of complete inputs.
+        qualify: QUALIFY or DISTINCT ON, of complete inputs, over the results of these calls.
         items: the output columns in SELECT order.
         slots: the key columns of the result.
         join_key: the name that the outermost join's key must have; None: any.
@@ -132,6 +137,8 @@ class BoundSelect:
     slots: tuple[KeySlot, ...]
     join_key: str | None = None
     order: tuple[tuple[nodes.OrderItem, Expression], ...] = ()
+    windows: CompleteWindows = field(default_factory=CompleteWindows)
+    qualify: Expression | None = None
 
     @property
     def kind(self) -> str:
@@ -171,7 +178,8 @@ class BoundSelect:
             node = FlatMap(node, self.functions)
         if self.grouping is not None:
             node = self.grouping.build(sorts(node))
-        return node
+        node = self.windows.build(node)
+        return node if self.qualify is None else Filter(node, self.qualify)
 
 
 def bind_select(select: nodes.Select, context: Context, emit: str | None = None) -> BoundSelect:
@@ -190,6 +198,12 @@ def bind_select(select: nodes.Select, context: Context, emit: str | None = None)
     if emit == "FINAL" and not settings.flag(context.config, "ksql.suppress.enabled"):
         raise invalid("EMIT FINAL is disabled: ksql.suppress.enabled is false.", select)
     context = context.with_common_tables(select)
+    if select.relation is None:
+        star = next((item for item in select.items if isinstance(item, nodes.AllColumns)), None)
+        if star is not None:
+            raise invalid("SELECT * needs FROM.", star)
+        if not context.rules.is_complete:
+            raise invalid("A SELECT without FROM is for pull queries.", select.items[0])
     source = bind_from(select.relation, context)
     return _Binder(select, source, emit, context).bind()
 
@@ -199,8 +213,9 @@ class _Binder:
 
     def __init__(self, select: nodes.Select, source: From, emit: str | None, context: Context) -> None:
         self.select = select
-        self.conditions, self.sub_queries = split(select.where)
         self.rules = context.rules
+        where = None if self.rules.bind_semi_join is None else select.where
+        self.conditions, self.sub_queries = split(where)
         has_places = self.rules.is_complete or not self.sub_queries
         self.source = source if has_places else without_places(source)
         self.context = context
@@ -210,6 +225,7 @@ class _Binder:
         self.functions: list[NamedExpression] = []
         within_ms = select.within.milliseconds if select.within is not None else None
         self.over = WindowFunctions(source, within_ms)
+        self.windows = CompleteWindows()
         self.join_key: str | None = None
         self.ranking: Ranking | None = None
         self.sets: GroupingSets | None = None
@@ -228,20 +244,20 @@ class _Binder:
         if select.window is not None:
             window = bind_window(select.window, self.is_final, self._lateness_ms())
         where, semi_joins = self._where(scope.at("WHERE"))
-        self.ranking = bind_ranking(select, self.source)
-        deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
+        deduplication = None
+        if not self.rules.is_complete:
+            self.ranking = bind_ranking(select, self.source)
+            deduplication = bind_deduplication(select, self.source) if self.ranking is None else None
         forbidden = {**scope.forbidden, **(FORBIDDEN_BOUNDS if window else {})}
         guarded = replace(scope.at("GROUP BY"), forbidden=forbidden)
-        if self.rules.is_complete:
-            groups = bind_groups(select, guarded)
-        else:
-            groups, self.sets = bind_grouping_sets(select, guarded, self.names)
+        groups, self.sets = bind_grouping_sets(select, guarded, self.names)
         partitions = self._partition_expressions(scope.at("PARTITION BY"))
         bound = bind_items(select, self._select_scope(window), self.names, self._clashes)
-        having = self._having(guarded)
+        having = self._having(guarded, [item for item in bound if isinstance(item, Item)])
         partition_by = self._partition_by(partitions, bound)
         items = list(self._all_items(bound, partition_by))
         order = self._order(items)
+        qualify = self._qualify(items, order) if self.rules.is_complete else None
         slots = self._source_slots()
         if partition_by is not None:
             items = [replace(i, expression=_over_keys(i.expression, partition_by)) for i in items]
@@ -260,6 +276,9 @@ class _Binder:
             groups = [_over_keys(g, partition_by or ()) for g in groups]
             having = having and _over_keys(having, partition_by or ())
             grouping, items, order = self._grouping(groups, window, having, items, order)
+            over = partial(self._over, groups=grouping.groups, clause="OVER", node=self.windows.place)
+            self.windows = self.windows.over(over)
+            qualify = qualify and self._over(qualify, grouping.groups, "QUALIFY", select.qualify)
             slots = tuple(
                 KeySlot((g.name,), (self._shown_group(g),), "grouping expression") for g in grouping.groups
             )
@@ -273,7 +292,8 @@ class _Binder:
             partition_by = None
         return BoundSelect(
             self.source, where, semi_joins, deduplication, ranking, self.over, partition_by,
-            tuple(self.functions), grouping, tuple(items), slots, self.join_key, tuple(order),
+            tuple(self.functions), grouping, tuple(items), slots, self.join_key, tuple(order), self.windows,
+            qualify,
         )  # fmt: skip
 
     def _where(self, scope: Scope) -> tuple[Expression | None, tuple[OnWhere, ...]]:
@@ -282,6 +302,7 @@ class _Binder:
         if not self.sub_queries:
             return bind_predicate(self.select.where, scope), ()
         plain, bind = bind_where(self.conditions, scope), self.rules.bind_semi_join
+        assert bind is not None
         semi_joins = (bind(c, i, self.source, self.context) for i, c in enumerate(self.sub_queries))
         return plain, tuple(semi_joins)
 
@@ -295,7 +316,7 @@ class _Binder:
         over = self.over.bind if self.ranking is None else self.ranking.bind
         scope = replace(
             scope, extra=extra, clause="SELECT", table_function=self._table_function,
-            window_function=None if self.rules.is_complete else over,
+            window_function=self.windows.bind if self.rules.is_complete else over,
             grouping=None if self.sets is None else self.sets.call,
         )  # fmt: skip
         return with_aggregates(scope, self.aggregates)
@@ -348,7 +369,20 @@ class _Binder:
         with_bounds = relation.window is not None and is_shown and not is_grouped
         if with_bounds:
             self.source.scope.named.update((relation.alias, name) for name in WINDOW_BOUNDS)
-        return star_items(relation, node, with_bounds=with_bounds)
+        items = star_items(relation, node, with_bounds=with_bounds)
+        merged = {} if node.source_name is not None else self.source.scope.merged
+        if not merged:
+            return items
+        # the columns of USING come once, in place of those of the first relation
+        internal = {relation.internal(name): name for name in merged}
+        is_first = relation is self.source.relations[0]
+        return [
+            replace(item, name=internal[item.name], expression=merged[internal[item.name]])
+            if item.name in internal
+            else item
+            for item in items
+            if is_first or item.name not in internal
+        ]
 
     # ---- PARTITION BY ---------------------------------------------------------------------------------
 
@@ -475,12 +509,28 @@ class _Binder:
 
     # ---- GROUP BY -------------------------------------------------------------------------------------
 
-    def _having(self, scope: Scope) -> Expression | None:
+    def _having(self, scope: Scope, items: list[Item]) -> Expression | None:
         if self.select.having is None:
             return None
         scope = replace(scope, clause="HAVING", grouping=None if self.sets is None else self.sets.call)
         having = with_aggregates(scope, self.aggregates)
-        return bind_predicate(self.select.having, having)
+        plain = [item for item in items if not has_calls(item.expression)]
+        return self._with_results(self.select.having, having, plain, bind_predicate)
+
+    def _with_results(
+        self,
+        node: exp.Expr,
+        scope: Scope,
+        items: list[Item],
+        bind: Callable[[exp.Expr, Scope], Expression] = bind_expression,
+    ) -> Expression:
+        """An expression over FROM, in which a name that FROM lacks may be that of a result column."""
+        source = self.source
+        internal = {r.internal(c.name) for r in source.relations for c in r.schema.columns}
+        results = {i.name: i.expression for i in items if not source.scope.is_column(i.name)}
+        results = {n: e for n, e in results.items() if n not in internal}
+        bound = bind(node, replace(scope, extra={**scope.extra, **{n: e.type for n, e in results.items()}}))
+        return transform(bound, lambda part: results.get(part.name) if isinstance(part, ColumnRef) else None)
 
     def _grouping(
         self, expressions: list[Expression], window: WindowSpec | None, having: Expression | None,
@@ -582,32 +632,49 @@ class _Binder:
         result_item = next((i for i in items if i.name == name), None)
         if result_item is not None:
             return result_item.expression
-        source = self.source
-        internal = {r.internal(c.name) for r in source.relations for c in r.schema.columns}
-        results = {i.name: i.expression for i in items if not source.scope.is_column(i.name)}
-        results = {n: e for n, e in results.items() if n not in internal}
-        scope = with_aggregates(source.scope.at("ORDER BY"), self.aggregates)
-        extra = {**scope.extra, **{n: e.type for n, e in results.items()}}
-        bound = bind_expression(item.this, replace(scope, extra=extra))
+        return self._with_results(item.this, self._result_scope("ORDER BY"), items)
 
-        def resolve(part: Expression) -> Expression | None:
-            return results.get(part.name) if isinstance(part, ColumnRef) else None
+    def _result_scope(self, clause: str) -> Scope:
+        """The names of a clause that is evaluated after GROUP BY and OVER."""
+        scope = replace(
+            self.source.scope.at(clause), window_function=self.windows.bind,
+            grouping=None if self.sets is None else self.sets.call,
+        )  # fmt: skip
+        return with_aggregates(scope, self.aggregates)
 
-        return transform(bound, resolve)
+    def _qualify(
+        self, items: list[Item], order: list[tuple[nodes.OrderItem, Expression]]
+    ) -> Expression | None:
+        """QUALIFY or DISTINCT ON over complete inputs."""
+        select = self.select
+        if select.qualify is not None:
+            if select.distinct_on:
+                raise invalid("A query has DISTINCT ON or QUALIFY, not both.", select.qualify)
+            return self._with_results(select.qualify, self._result_scope("QUALIFY"), items, bind_predicate)
+        if not select.distinct_on:
+            return None
+        scope = self._result_scope("DISTINCT ON")
+        keys = [
+            self._with_results(selected(node, select, scope), scope, items) for node in select.distinct_on
+        ]
+        by = [sort_key(node, expression) for node, expression in order]
+        return self.windows.first_of(keys, by, select.distinct_on[0])
 
     # ---- rules that need the whole --------------------------------------------------------------------
 
     def _check_order(self, deduplication: Deduplication | None, is_grouped: bool) -> None:
         """Refuse clauses whose order is ambiguous: one of them must be in a sub-query."""
         others = {"aggregations": is_grouped, "table functions": bool(self.functions)}
+        if self.rules.is_complete:
+            del others["aggregations"]  # they come first
         if deduplication is not None:
             clause, place = deduplication.clause, deduplication.place
             others["OVER in SELECT"] = bool(self.over.calls)
         elif self.ranking is not None:
             clause, place = "QUALIFY", self.ranking.place
             others["PARTITION BY of the query"] = bool(self.select.partition_by)
-        elif self.over.place is not None:
-            clause, place = "OVER", self.over.place
+        elif (at := self.over.place or self.windows.place) is not None:
+            clause, place = "OVER", at
         else:
             return
         for what, is_present in others.items():

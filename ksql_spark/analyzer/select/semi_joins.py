@@ -348,7 +348,7 @@ def bind_sub_query(
     """
     inner = Inner(
         relation.alias, relation.schema, relation.kind, relation.window, False, {}, relation.source,
-        relation.node, relation.place, f"KSQL_{number}_",
+        relation.node, relation.place, prefix=f"KSQL_{number}_",
     )  # fmt: skip
     both = replace(scope, relations=(inner, *scope.relations))
     outer = replace(scope.at("WHERE"), show=lambda expression: show(expression, both))

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import Scope
-from ksql_spark.analyzer.expressions.aggregates import Aggregates
+from ksql_spark.analyzer.expressions.aggregates import WINDOW_VARIABLE, Aggregates
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import unify
@@ -25,7 +25,6 @@ from ksql_spark.metastore.sources import TABLE
 from ksql_spark.plan.clauses import FramedCall
 from ksql_spark.types import BIGINT, INTEGER
 
-VARIABLE = "KSQL_WINDOW_"
 AGGREGATES = ("AVG", "COUNT", "MAX", "MIN", "SUM")
 #: the aggregates that give a frame's first and last value
 _VALUES = {"FIRST_VALUE": "EARLIEST_BY_OFFSET", "LAST_VALUE": "LATEST_BY_OFFSET"}
@@ -141,6 +140,13 @@ class WindowFunctions:
         self, function: nodes.FunctionCall, frame: nodes.Frame, scope: Scope, node: nodes.WindowFunction
     ) -> Expression:
         """A reference to the column with an aggregate of a frame."""
+        if frame.last is None or frame.last < 0 < (frame.first is None or frame.first >= 0):
+            raise invalid(
+                "Rows that follow are not there yet: a frame ends with the current row at the latest.", frame,
+                hint="LEAD waits for rows that follow.",
+            )  # fmt: skip
+        if frame.is_range:
+            raise invalid("RANGE takes a time: RANGE INTERVAL 1 HOUR PRECEDING.", frame)
         if frame.first is None and frame.last:
             raise invalid("A frame from UNBOUNDED PRECEDING ends with CURRENT ROW.", frame)
         if frame.first is not None and frame.first < frame.last:
@@ -151,7 +157,7 @@ class WindowFunctions:
         own = Aggregates()
         own.bind(function, scope)
         framed_call = FramedCall(
-            replace(own.calls[0], name=f"{VARIABLE}{len(self.calls)}"),
+            replace(own.calls[0], name=f"{WINDOW_VARIABLE}{len(self.calls)}"),
             frame.first,
             frame.last,
             None if frame.time is None else frame.time.milliseconds,

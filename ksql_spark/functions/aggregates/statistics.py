@@ -8,7 +8,7 @@ from decimal import Decimal as PythonDecimal
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.aggregates.collected import over_distinct, over_distinct_of_table
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import variable, without_maps
+from ksql_spark.functions.spark_text import spark_type, variable, without_maps
 from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate, struct
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, SqlType
 
@@ -59,8 +59,13 @@ def _percentile_types(types: Types, literals: Sequence[object]) -> Resolved | No
         return None
     share = literals[1]
     if not isinstance(share, (int, float, PythonDecimal)) or isinstance(share, bool) or not 0 <= share <= 1:
-        raise KsqlError("INVALID_STATEMENT", reason="APPROX_PERCENTILE needs a constant from 0 to 1.")
+        raise KsqlError("INVALID_STATEMENT", reason="A percentile needs a constant from 0 to 1.")
     return Resolved((types[0], types[1]), types[0])
+
+
+def _continuous_types(types: Types, literals: Sequence[object]) -> Resolved | None:
+    resolved = _percentile_types(types, literals)
+    return None if resolved is None else Resolved(resolved.parameter_types, DOUBLE)
 
 
 _NUMBERS = tuple(signature(f"value {t} -> DOUBLE") for t in ("INTEGER", "BIGINT", "DOUBLE"))
@@ -122,6 +127,38 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"percentile_approx({args[0]}, {args[1]}, 10000)",
         Example(([1, 2, 3, 4, None], 0.5), 2),
         Example(([1, 2, 3, 4], 1.0), 4),
+        Example(([Typed(None, DOUBLE)], 0.5), None),
+        typing=_percentile_types,
+        merge=True,
+        is_ours=True,
+        parameters={"value": "a number", "share": "a constant from 0 to 1"},
+    ),
+    aggregate(
+        "PERCENTILE_CONT",
+        "The value below which a share of the values lies, exactly; between two, if it falls there; NULL "
+        "without values. Also written PERCENTILE_CONT(share) WITHIN GROUP (ORDER BY value). Its state "
+        "holds each different value with its count.",
+        tuple(signature(f"value {t}, share DOUBLE! -> DOUBLE") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+        lambda args, _: f"percentile({args[0]}, {args[1]})",
+        Example(([1, 2, 3, 4, None], 0.5), 2.5),
+        Example(([1, 2, 3], 1.0), 3.0),
+        Example(([Typed(None, DOUBLE)], 0.5), None),
+        typing=_continuous_types,
+        merge=True,
+        is_ours=True,
+        parameters={"value": "a number", "share": "a constant from 0 to 1"},
+    ),
+    aggregate(
+        "PERCENTILE_DISC",
+        "The smallest value that a share of the values does not exceed, exactly; NULL without values. Also "
+        "written PERCENTILE_DISC(share) WITHIN GROUP (ORDER BY value). Its state holds each different value "
+        "with its count.",
+        tuple(signature(f"value {t}, share DOUBLE! -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
+        lambda args, types: (
+            f"cast(percentile_disc({args[1]}) WITHIN GROUP (ORDER BY {args[0]}) AS {spark_type(types[0])})"
+        ),
+        Example(([1, 2, 3, 4, None], 0.5), 2),
+        Example(([1, 2, 3], 1.0), 3),
         Example(([Typed(None, DOUBLE)], 0.5), None),
         typing=_percentile_types,
         merge=True,

@@ -192,7 +192,7 @@ def run(
             else batch.table(own, relation, rows)
             for number, (relation, rows) in enumerate(zip(sources, stored, strict=True))
         )
-        frame = batch.build(query.root, frames, setting)
+        frame = batch.build(own, query.root, frames, setting)
         kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
         return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
@@ -235,7 +235,7 @@ def first_rows(
             for number, relation in enumerate(relations(query.root)):
                 rows = _for_spark(tables[relation.source.name], Path(files) / f"{number}.csv")
                 frames.append(batch.table(own, relation, rows))
-            frame = batch.build(query.root, frames, setting).limit(most)
+            frame = batch.build(own, query.root, frames, setting).limit(most)
             return [
                 {c.name: api_value(v, c.type) for v, c in zip(values, columns, strict=True)}
                 for values in batch.results(frame, columns)

@@ -71,7 +71,7 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
         text = lowering(arguments, [a.type for a in framed.call.arguments])
         state[str(framed)] = text
         output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
-        frame = (framed.first, framed.last, framed.range_ms)
+        frame = (framed.first, framed.last or 0, framed.range_ms)
         frames.setdefault(frame, []).append((framed.call, output))
     aggregators, ddls = [], []
     for (first, last, range_ms), calls in frames.items():

@@ -333,7 +333,7 @@ CREATE STREAM a AS SELECT id, LAG(amount) FILTER (WHERE amount > 1) OVER (PARTIT
                                                               ^^^^^^^^^^
 
 CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 2.0) AS c FROM s GROUP BY id;
-    INVALID_STATEMENT: APPROX_PERCENTILE needs a constant from 0 to 1.
+    INVALID_STATEMENT: A percentile needs a constant from 0 to 1.
     line 1:30
       CREATE TABLE a AS SELECT id, APPROX_PERCENTILE(id, 2.0) AS c FROM s GROUP BY id
                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -401,10 +401,12 @@ SELECT COUNT(*) FROM s GROUP BY CUBE (id, name, id + 1, id + 2, id + 3), CUBE (i
                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT name, COUNT(*) FROM s GROUP BY CUBE (name);
-    INVALID_STATEMENT: CUBE is for persistent and push queries. Add EMIT CHANGES.
-    line 1:39
-      SELECT name, COUNT(*) FROM s GROUP BY CUBE (name)
-                                            ^^^^^^^^^^^
+    BATCH `NAME` STRING, `KSQL_COL_0` BIGINT
+    Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Project key [KSQL_GROUP_0->VALUE AS KSQL_GROUP_0, KSQL_GROUPING AS KSQL_GROUPING] value [KSQL_AGG_VARIABLE_0 AS KSQL_AGG_VARIABLE_0]
+        Aggregate by [(CASE WHEN (KSQL_GROUPING IN (1)) THEN STRUCT(VALUE:=CAST(NULL AS STRING)) ELSE STRUCT(VALUE:=NAME) END) AS KSQL_GROUP_0, KSQL_GROUPING AS KSQL_GROUPING] COUNT(*) AS KSQL_AGG_VARIABLE_0
+          FlatMap EXPLODE(ARRAY[0, 1]) AS KSQL_GROUPING
+            Source S
 
 CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 DAY, TIME ZONE 'Europe/Berlin', OFFSET 6 HOURS, RETENTION 30 DAYS, GRACE PERIOD 1 HOUR) GROUP BY name;
     TABLE O SINK

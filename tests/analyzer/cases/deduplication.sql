@@ -203,28 +203,32 @@ SELECT s.id FROM s JOIN r ON s.id = r.id WITHIN 1 HOUR EMIT CHANGES;
                                                       ^^^^^^
 
 SELECT DISTINCT ON (id) id FROM st;
-    INVALID_STATEMENT: Pull queries don't support DISTINCT ON. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:21
-      SELECT DISTINCT ON (id) id FROM st
-                          ^^
+    BATCH `ID` INTEGER
+    Project key [] value [ID AS ID]
+      Filter (KSQL_WINDOW_0 = 1)
+        BatchOver ROW_NUMBER(*) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by ID in order of
+          Source ST
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1;
-    INVALID_STATEMENT: Pull queries don't support QUALIFY. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:26
-      SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME) = 1
-                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    BATCH `ID` INTEGER
+    Project key [] value [ID AS ID]
+      Filter (KSQL_WINDOW_0 = CAST(1 AS BIGINT))
+        BatchOver ROW_NUMBER(*) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by NAME in order of ROWTIME
+          Source S with ROWTIME
 
 SELECT id FROM st WITHIN 1 HOUR;
-    INVALID_STATEMENT: WITHIN after FROM is for DISTINCT ON, QUALIFY and OVER.
+    INVALID_STATEMENT: WITHIN after FROM is for streaming queries. Compare ROWTIME in WHERE.
     line 1:26
       SELECT id FROM st WITHIN 1 HOUR
                                ^^^^^^
 
 SELECT id FROM (SELECT DISTINCT ON (id) * FROM st) x;
-    INVALID_STATEMENT: Pull queries don't support DISTINCT ON. Add EMIT CHANGES if you intended to issue a push query.
-    line 1:37
-      SELECT id FROM (SELECT DISTINCT ON (id) * FROM st) x
-                                          ^^
+    BATCH `ID` INTEGER
+    Project key [] value [ID AS ID]
+      Project key [] value [ID AS ID, D AS D]
+        Filter (KSQL_WINDOW_0 = 1)
+          BatchOver ROW_NUMBER(*) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by ID in order of
+            Source ST
 
 SELECT id FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY ROWTIME ROWS 3 PRECEDING) = 1 EMIT CHANGES;
     INVALID_STATEMENT: ROW_NUMBER has no ROWS.

@@ -150,7 +150,7 @@ SELECT SUM(SUM(n)) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES;
                  ^^^^^^
 
 SELECT SUM(LAG(n) OVER (PARTITION BY id ORDER BY ROWTIME)) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES;
-    INVALID_STATEMENT: LAG() OVER (…) is not allowed here. It is for the SELECT of persistent and push queries.
+    INVALID_STATEMENT: LAG() OVER (…) is not allowed here. It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here.
     line 1:12
       SELECT SUM(LAG(n) OVER (PARTITION BY id ORDER BY ROWTIME)) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES
                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -192,16 +192,16 @@ SELECT DISTINCT ON (id) SUM(n) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EM
                           ^^
 
 SELECT id FROM s WHERE SUM(n) OVER (PARTITION BY id ORDER BY ROWTIME) > 3 EMIT CHANGES;
-    INVALID_STATEMENT: SUM() OVER (…) is not allowed here. It is for the SELECT of persistent and push queries.
+    INVALID_STATEMENT: SUM() OVER (…) is not allowed here. It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here.
     line 1:24
       SELECT id FROM s WHERE SUM(n) OVER (PARTITION BY id ORDER BY ROWTIME) > 3 EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT SUM(n) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s;
-    INVALID_STATEMENT: SUM() OVER (…) is not allowed here. It is for the SELECT of persistent and push queries.
-    line 1:8
-      SELECT SUM(n) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s
-             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    BATCH `KSQL_COL_0` INTEGER
+    Project key [] value [KSQL_WINDOW_0 AS KSQL_COL_0]
+      BatchOver SUM(N) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by ID in order of ROWTIME
+        Source S with ROWTIME
 
 SELECT LAST_VALUE(n) OVER (PARTITION BY id ORDER BY ROWTIME ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS l, NTH_VALUE(n, 2) OVER (PARTITION BY id ORDER BY ROWTIME) AS f FROM s EMIT CHANGES;
     OUTPUT `L` INTEGER, `F` INTEGER
@@ -274,7 +274,7 @@ SELECT id, LEAD(amount) FILTER (WHERE amount > 1) OVER (PARTITION BY name ORDER 
                                             ^^^^^^^^^^
 
 SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s WITHIN 1 HOUR;
-    INVALID_STATEMENT: LEAD() OVER (…) is not allowed here. It is for the SELECT of persistent and push queries.
-    line 1:12
+    INVALID_STATEMENT: WITHIN after FROM is for streaming queries. Compare ROWTIME in WHERE.
+    line 1:81
       SELECT id, LEAD(amount) OVER (PARTITION BY name ORDER BY ROWTIME) FROM s WITHIN 1 HOUR
-                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                                                                                      ^^^^^^

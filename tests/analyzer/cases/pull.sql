@@ -104,10 +104,11 @@ SELECT a.name, LATEST_BY_OFFSET(b.n) FROM counts a JOIN pairs b ON a.name = b.na
       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT * FROM counts c JOIN pairs p ON c.n > p.n;
-    JOIN_INVALID: Invalid join condition: ON needs a comparison with = between columns of the left and of the right side. Got (C.N > P.N).
-    line 1:40
-      SELECT * FROM counts c JOIN pairs p ON c.n > p.n
-                                             ^^^^^^^^^
+    BATCH `C_NAME` STRING, `C_N` BIGINT, `P_ID` INTEGER, `P_NAME` STRING, `P_N` BIGINT
+    Project key [] value [C_NAME AS C_NAME, C_N AS C_N, P_ID AS P_ID, P_NAME AS P_NAME, P_N AS P_N]
+      BatchJoin INNER on (C_N > P_N)
+        Source COUNTS C prefixed
+        Source PAIRS P prefixed
 
 SELECT DISTINCT name FROM counts ORDER BY n;
     INVALID_STATEMENT: SELECT DISTINCT can only be sorted by columns that it selects. Add the expression to the SELECT.
@@ -211,10 +212,11 @@ SELECT c.name FROM counts c JOIN counts c ON c.name = c.name;
                                        ^^^^^^^^
 
 SELECT c.name FROM counts c JOIN counts ON c.name = c.name;
-    JOIN_INVALID: Invalid join condition: ON needs a comparison with = between columns of the left and of the right side. Got (C.NAME = C.NAME).
-    line 1:44
-      SELECT c.name FROM counts c JOIN counts ON c.name = c.name
-                                                 ^^^^^^^^^^^^^^^
+    BATCH `C_NAME` STRING
+    Project key [] value [C_NAME AS C_NAME]
+      BatchJoin INNER on (C_NAME = C_NAME)
+        Source COUNTS C prefixed
+        Source COUNTS prefixed
 
 SELECT c.name FROM counts c JOIN plain p ON c.name = p.v;
     INVALID_STATEMENT: The `PLAIN` table isn't queryable. To derive a queryable table, you can do 'CREATE TABLE QUERYABLE_PLAIN AS SELECT * FROM PLAIN'. Add EMIT CHANGES if you intended to issue a push query.
@@ -315,40 +317,46 @@ SELECT * FROM ERRORS OF CSAS_COPY_3;
 SELECT * FROM counts WHERE EXISTS (SELECT 1 FROM s WHERE s.name = counts.name AND amount > 3);
     BATCH `NAME` STRING, `N` BIGINT KEYS NAME
     Project key [] value [NAME AS NAME, N AS N]
-      BatchJoin SEMI on ((KSQL_0_NAME = NAME) AND (CAST(KSQL_0_AMOUNT AS DECIMAL(12, 2)) > CAST(3 AS DECIMAL(12, 2))))
+      Filter EXISTS(SELECT … WITH OUTER_0 := NAME)
         Source COUNTS
-        Project key [] value [ID AS KSQL_0_ID, NAME AS KSQL_0_NAME, AMOUNT AS KSQL_0_AMOUNT]
-          Source S
+        EXISTS(SELECT … WITH OUTER_0 := NAME)
+          Project key [] value [1 AS KSQL_COL_0]
+            Filter ((NAME = OUTER_0) AND (CAST(AMOUNT AS DECIMAL(12, 2)) > CAST(3 AS DECIMAL(12, 2))))
+              Source S
 
 SELECT name FROM s WHERE id > 1 AND name NOT IN (SELECT name FROM counts) ORDER BY id;
     BATCH `NAME` STRING
     Project key [] value [NAME AS NAME]
       Sort KSQL_SORT_0
         Project key [] value [NAME AS NAME, ID AS KSQL_SORT_0]
-          Filter (NAME IS NOT NULL)
-            BatchJoin ANTI on (NAME = KSQL_0_NAME)
-              Filter (ID > 1)
-                Source S
-              Project key [] value [NAME AS KSQL_0_NAME, N AS KSQL_0_N]
-                Source COUNTS
+          Filter ((ID > 1) AND ((NAME IS NOT NULL) AND (NOT EXISTS(SELECT … WITH OUTER_0 := NAME))))
+            Source S
+            EXISTS(SELECT … WITH OUTER_0 := NAME)
+              Filter (NAME = OUTER_0)
+                Project key [] value [NAME AS NAME]
+                  Source COUNTS
 
 SELECT name FROM counts WHERE name = 'a' AND NOT EXISTS (SELECT * FROM (SELECT name AS x FROM s WHERE id = 2) q WHERE q.x = name);
     BATCH `NAME` STRING KEYS NAME
       lookup COUNTS 'a'
     Project key [] value [NAME AS NAME]
-      BatchJoin ANTI on (KSQL_0_X = NAME)
-        Filter (NAME = 'a')
-          Source COUNTS
-        Project key [] value [X AS KSQL_0_X]
-          Project key [] value [NAME AS X]
-            Filter (ID = 2)
-              Source S
+      Filter ((NAME = 'a') AND (NOT EXISTS(SELECT … WITH OUTER_0 := NAME)))
+        Source COUNTS
+        EXISTS(SELECT … WITH OUTER_0 := NAME)
+          Project key [] value [X AS X]
+            Filter (X = OUTER_0)
+              Project key [] value [NAME AS X]
+                Filter (ID = 2)
+                  Source S
 
 SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts);
-    INVALID_STATEMENT: EXISTS and IN need a comparison with = between columns of the sub-query and of the query around it.
-    line 1:26
-      SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts)
-                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    BATCH `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      Filter EXISTS(SELECT …)
+        Source S
+        EXISTS(SELECT …)
+          Project key [] value [1 AS KSQL_COL_0]
+            Source COUNTS
 
 SELECT a.other FROM aliases a LEFT JOIN counts c ON a.name = c.name AND a.other = a.name WHERE a.other = 'x';
     BATCH `OTHER` STRING
@@ -377,3 +385,310 @@ SELECT name FROM counts GROUP BY name ORDER BY n;
     line 1:48
       SELECT name FROM counts GROUP BY name ORDER BY n
                                                      ^
+
+SELECT name, ROW_NUMBER() OVER (ORDER BY n DESC) AS place, SUM(n) OVER (PARTITION BY name) AS total FROM counts QUALIFY place <= 3;
+    BATCH `NAME` STRING, `PLACE` BIGINT, `TOTAL` BIGINT
+    Project key [] value [NAME AS NAME, KSQL_WINDOW_0 AS PLACE, KSQL_WINDOW_1 AS TOTAL]
+      Filter (KSQL_WINDOW_0 <= CAST(3 AS BIGINT))
+        BatchOver SUM(N) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_1 by NAME in order of
+          BatchOver ROW_NUMBER(*) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by  in order of N DESC
+            Source COUNTS
+
+SELECT name, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY name) AS running FROM s GROUP BY name;
+    BATCH `NAME` STRING, `N` BIGINT, `RUNNING` BIGINT
+    Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS N, KSQL_WINDOW_0 AS RUNNING]
+      BatchOver SUM(KSQL_AGG_VARIABLE_0) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by  in order of KSQL_GROUP_0
+        Aggregate by [NAME AS KSQL_GROUP_0] COUNT(*) AS KSQL_AGG_VARIABLE_0
+          Source S
+
+SELECT n, LAG(n, 2, 0) OVER (ORDER BY name ROWS 1 PRECEDING) FROM counts;
+    INVALID_STATEMENT: LAG has no ROWS and no RANGE.
+    line 1:44
+      SELECT n, LAG(n, 2, 0) OVER (ORDER BY name ROWS 1 PRECEDING) FROM counts
+                                                 ^^^^^^^^^^^^^^^^
+
+SELECT NTILE(0) OVER (ORDER BY n) FROM counts;
+    INVALID_STATEMENT: NTILE needs a number of rows here, as in NTILE(…, 1).
+    line 1:14
+      SELECT NTILE(0) OVER (ORDER BY n) FROM counts
+                   ^
+
+SELECT RANK() OVER () FROM counts;
+    INVALID_STATEMENT: RANK needs an order. Write RANK(…) OVER (ORDER BY column).
+    line 1:8
+      SELECT RANK() OVER () FROM counts
+             ^^^^^^^^^^^^^^
+
+SELECT SUM(n) OVER (ORDER BY name ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM counts;
+    INVALID_STATEMENT: The frame ends before it begins.
+    line 1:35
+      SELECT SUM(n) OVER (ORDER BY name ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM counts
+                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT SUM(n) OVER (ORDER BY name RANGE 1 PRECEDING) FROM counts;
+    INVALID_STATEMENT: RANGE with a distance needs a number in ORDER BY, not STRING.
+    line 1:30
+      SELECT SUM(n) OVER (ORDER BY name RANGE 1 PRECEDING) FROM counts
+                                   ^^^^
+
+SELECT name FROM counts WHERE ROW_NUMBER() OVER (ORDER BY n) = 1;
+    INVALID_STATEMENT: ROW_NUMBER() OVER (…) is not allowed here. It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here.
+    line 1:31
+      SELECT name FROM counts WHERE ROW_NUMBER() OVER (ORDER BY n) = 1
+                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT DISTINCT ON (name) name, amount FROM s ORDER BY name, amount DESC LIMIT 3;
+    BATCH `NAME` STRING, `AMOUNT` DECIMAL(10, 2)
+    Limit 3 from 0
+      Sort NAME, AMOUNT DESC
+        Project key [] value [NAME AS NAME, AMOUNT AS AMOUNT]
+          Filter (KSQL_WINDOW_0 = 1)
+            BatchOver ROW_NUMBER(*) ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW AS KSQL_WINDOW_0 by NAME in order of NAME, AMOUNT DESC
+              Source S
+
+SELECT name, (SELECT MAX(n) FROM counts c WHERE c.name = s.name) AS most FROM s WHERE amount > (SELECT AVG(amount) FROM s);
+    BATCH `NAME` STRING, `MOST` BIGINT
+    Project key [] value [NAME AS NAME, (SELECT … WITH OUTER_0 := NAME) AS MOST]
+      Filter (CAST(AMOUNT AS DOUBLE) > (SELECT …))
+        Source S
+        (SELECT …)
+          Project key [] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+            Aggregate by [] AVG(CAST(AMOUNT AS DOUBLE)) AS KSQL_AGG_VARIABLE_0
+              Source S
+      (SELECT … WITH OUTER_0 := NAME)
+        Project key [] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+          Aggregate by [] MAX(N) AS KSQL_AGG_VARIABLE_0
+            Filter (NAME = OUTER_0)
+              Source COUNTS C
+
+SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts c WHERE c.n > s.id) OR name IN (SELECT name FROM pairs WHERE id = 3);
+    BATCH `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      Filter (EXISTS(SELECT … WITH OUTER_0 := ID) OR EXISTS(SELECT … WITH OUTER_1 := NAME))
+        Source S
+        EXISTS(SELECT … WITH OUTER_0 := ID)
+          Project key [] value [1 AS KSQL_COL_0]
+            Filter (N > CAST(OUTER_0 AS BIGINT))
+              Source COUNTS C
+        EXISTS(SELECT … WITH OUTER_1 := NAME)
+          Filter (NAME = OUTER_1)
+            Project key [] value [NAME AS NAME]
+              Filter (ID = 3)
+                Source PAIRS
+
+SELECT (SELECT name, n FROM counts) FROM s;
+    INVALID_STATEMENT: A sub-query that is a value has one column; this one has 2.
+    line 1:9
+      SELECT (SELECT name, n FROM counts) FROM s
+              ^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT name FROM s JOIN counts c ON s.name = c.name AND s.id > (SELECT 1);
+    INVALID_STATEMENT: A sub-query as a value is for the WHERE, SELECT, HAVING and ORDER BY of pull queries. Join its source instead.
+    line 1:64
+      SELECT name FROM s JOIN counts c ON s.name = c.name AND s.id > (SELECT 1)
+                                                                     ^^^^^^^^^^
+
+SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts c WHERE EXISTS (SELECT 1 FROM pairs p WHERE p.name = s.name));
+    INVALID_STATEMENT: S.NAME is two queries away: a sub-query reads the columns of the query right around it. Select it in the query between.
+    line 1:108
+      SELECT name FROM s WHERE EXISTS (SELECT 1 FROM counts c WHERE EXISTS (SELECT 1 FROM pairs p WHERE p.name = s.name))
+                                                                                                                 ^^^^^^
+
+SELECT c.name, l.id FROM counts c LEFT JOIN LATERAL (SELECT id FROM pairs p WHERE p.name = c.name ORDER BY id LIMIT 1) l ON TRUE;
+    BATCH `NAME` STRING, `ID` INTEGER
+    Project key [] value [C_NAME AS NAME, L_ID AS ID]
+      BatchJoin LEFT on TRUE with OUTER_0 := C_NAME
+        Source COUNTS C prefixed
+        Project key [] value [ID AS L_ID]
+          Limit 1 from 0
+            Sort ID
+              Project key [] value [ID AS ID]
+                Filter (NAME = OUTER_0)
+                  Source PAIRS P
+
+SELECT c.name FROM counts c FULL JOIN LATERAL (SELECT id FROM pairs p WHERE p.name = c.name) l ON TRUE;
+    INVALID_STATEMENT: LATERAL cannot be the right side of a FULL JOIN.
+    line 1:39
+      SELECT c.name FROM counts c FULL JOIN LATERAL (SELECT id FROM pairs p WHERE p.name = c.name) l ON TRUE
+                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT * FROM counts c, pairs p WHERE c.name = p.name AND c.name = 'a';
+    BATCH `C_NAME` STRING, `C_N` BIGINT, `P_ID` INTEGER, `P_NAME` STRING, `P_N` BIGINT
+      lookup C 'a'
+    Project key [] value [C_NAME AS C_NAME, C_N AS C_N, P_ID AS P_ID, P_NAME AS P_NAME, P_N AS P_N]
+      Filter ((C_NAME = P_NAME) AND (C_NAME = 'a'))
+        BatchJoin INNER on TRUE
+          Source COUNTS C prefixed
+          Source PAIRS P prefixed
+
+SELECT name, n, x.id FROM counts FULL JOIN (SELECT id, name FROM pairs) x USING (name) ORDER BY name;
+    BATCH `NAME` STRING, `N` BIGINT, `ID` INTEGER
+    Sort NAME
+      Project key [] value [COALESCE(COUNTS_NAME, X_NAME) AS NAME, COUNTS_N AS N, X_ID AS ID]
+        BatchJoin FULL on (COUNTS_NAME = X_NAME)
+          Source COUNTS prefixed
+          Project key [] value [ID AS X_ID, NAME AS X_NAME]
+            Project key [] value [ID AS ID, NAME AS NAME]
+              Source PAIRS
+
+SELECT 1 AS one, 'a' || 'b';
+    BATCH `ONE` INTEGER, `KSQL_COL_0` STRING
+    Project key [] value [1 AS ONE, ('a' || 'b') AS KSQL_COL_0]
+      Values 1 rows of []
+
+SELECT *;
+    INVALID_STATEMENT: SELECT * needs FROM.
+    line 1:8
+      SELECT *
+             ^
+
+SELECT 1 UNION ALL SELECT 2.5 ORDER BY 1 DESC;
+    BATCH `KSQL_COL_0` DECIMAL(11, 1)
+    Sort KSQL_COL_0 DESC
+      UnionAll
+        Project key [] value [CAST(1 AS DECIMAL(11, 1)) AS KSQL_COL_0]
+          Values 1 rows of []
+        Project key [] value [CAST(2.5 AS DECIMAL(11, 1)) AS KSQL_COL_0]
+          Values 1 rows of []
+
+SELECT v.id + 1 AS id, c.name FROM (VALUES (1, 'a'), (2, NULL)) AS v (id, name) JOIN counts c ON c.name = v.name;
+    BATCH `ID` INTEGER, `C_NAME` STRING
+    Project key [] value [(V_ID + 1) AS ID, C_NAME AS C_NAME]
+      BatchJoin INNER on (C_NAME = V_NAME)
+        Project key [] value [ID AS V_ID, NAME AS V_NAME]
+          Project key [] value [COLUMN1 AS ID, COLUMN2 AS NAME]
+            Values 2 rows of [`COLUMN1` INTEGER, `COLUMN2` STRING]
+        Source COUNTS C prefixed
+
+SELECT * FROM (VALUES (1, 'a')) AS v (id);
+    INVALID_STATEMENT: V has 2 column(s), and 1 name(s) are given.
+    line 1:39
+      SELECT * FROM (VALUES (1, 'a')) AS v (id)
+                                            ^^
+
+VALUES (1), (2, 3);
+    INVALID_STATEMENT: Each row of VALUES needs 1 value(s), as the first one has.
+    line 1:13
+      VALUES (1), (2, 3)
+                  ^^^^^^
+
+VALUES (NULL);
+    INVALID_STATEMENT: A column of VALUES needs a type, and all its values are NULL. Give one of them a type: CAST(NULL AS ...).
+    line 1:9
+      VALUES (NULL)
+              ^^^^
+
+WITH t (k, v) AS (SELECT name, n FROM counts) SELECT k FROM t WHERE v > 1;
+    BATCH `K` STRING KEYS K
+    Project key [] value [K AS K]
+      Filter (V > CAST(1 AS BIGINT))
+        Project key [] value [NAME AS K, N AS V]
+          Project key [] value [NAME AS NAME, N AS N]
+            Source COUNTS
+
+SELECT UCASE(name) AS u, COUNT(*) AS n FROM s GROUP BY 1 HAVING n > 1;
+    BATCH `U` STRING, `N` BIGINT
+    Project key [] value [KSQL_GROUP_0 AS U, KSQL_AGG_VARIABLE_0 AS N]
+      Filter (KSQL_AGG_VARIABLE_0 > CAST(1 AS BIGINT))
+        Aggregate by [UCASE(NAME) AS KSQL_GROUP_0] COUNT(*) AS KSQL_AGG_VARIABLE_0
+          Source S
+
+SELECT COUNT(*) FROM s GROUP BY 2;
+    INVALID_STATEMENT: GROUP BY 2 is not a column: the SELECT has 1.
+    line 1:33
+      SELECT COUNT(*) FROM s GROUP BY 2
+                                      ^
+
+SELECT *, COUNT(*) FROM s GROUP BY 1;
+    INVALID_STATEMENT: GROUP BY 1 counts columns of *: name the column.
+    line 1:36
+      SELECT *, COUNT(*) FROM s GROUP BY 1
+                                         ^
+
+SELECT COUNT(*) FROM s GROUP BY 1;
+    INVALID_STATEMENT: GROUP BY does not support aggregate functions: COUNT is an aggregate function.
+    line 1:8
+      SELECT COUNT(*) FROM s GROUP BY 1
+             ^^^^^^^^
+
+SELECT name, id, COUNT(*) AS n, GROUPING(name, id) AS g FROM s GROUP BY ROLLUP (name, id) ORDER BY n;
+    BATCH `NAME` STRING, `ID` INTEGER, `N` BIGINT, `G` INTEGER
+    Sort N
+      Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_GROUP_1 AS ID, KSQL_AGG_VARIABLE_0 AS N, KSQL_GROUPING AS G]
+        Project key [KSQL_GROUP_0->VALUE AS KSQL_GROUP_0, KSQL_GROUP_1->VALUE AS KSQL_GROUP_1, KSQL_GROUPING AS KSQL_GROUPING] value [KSQL_AGG_VARIABLE_0 AS KSQL_AGG_VARIABLE_0]
+          Aggregate by [(CASE WHEN (KSQL_GROUPING IN (3)) THEN STRUCT(VALUE:=CAST(NULL AS STRING)) ELSE STRUCT(VALUE:=NAME) END) AS KSQL_GROUP_0, (CASE WHEN (KSQL_GROUPING IN (1, 3)) THEN STRUCT(VALUE:=CAST(NULL AS INTEGER)) ELSE STRUCT(VALUE:=ID) END) AS KSQL_GROUP_1, KSQL_GROUPING AS KSQL_GROUPING] COUNT(*) AS KSQL_AGG_VARIABLE_0
+            FlatMap EXPLODE(ARRAY[0, 1, 3]) AS KSQL_GROUPING
+              Source S
+
+SELECT name, STRING_AGG(CAST(id AS STRING), ',' ORDER BY amount DESC NULLS FIRST) AS ids, PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY id) AS m FROM s GROUP BY name;
+    BATCH `NAME` STRING, `IDS` STRING, `M` DOUBLE
+    Project key [] value [KSQL_GROUP_0 AS NAME, KSQL_AGG_VARIABLE_0 AS IDS, KSQL_AGG_VARIABLE_1 AS M]
+      Aggregate by [NAME AS KSQL_GROUP_0] STRING_AGG(CAST(ID AS STRING), ',' ORDER BY AMOUNT DESC NULLS FIRST) AS KSQL_AGG_VARIABLE_0, PERCENTILE_CONT(ID, 0.5) AS KSQL_AGG_VARIABLE_1
+        Sort AMOUNT DESC NULLS FIRST
+          Source S
+
+SELECT COLLECT_LIST(id ORDER BY id), COLLECT_LIST(id ORDER BY name) FROM s;
+    INVALID_STATEMENT: The aggregates of a SELECT take rows in one order: there are several ORDER BY in them. Put one of them into a sub-query.
+    line 1:1
+      SELECT COLLECT_LIST(id ORDER BY id), COLLECT_LIST(id ORDER BY name) FROM s
+      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT SUM(id ORDER BY id) FROM s;
+    INVALID_STATEMENT: The result of SUM does not depend on an order.
+    line 1:24
+      SELECT SUM(id ORDER BY id) FROM s
+                             ^^
+
+SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY id DESC) FROM s;
+    INVALID_STATEMENT: PERCENTILE_DISC takes its values in ascending order.
+    line 1:52
+      SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY id DESC) FROM s
+                                                         ^^^^^^^
+
+SELECT name FROM counts EXCEPT ALL SELECT name FROM pairs;
+    BATCH `NAME` STRING
+    Project key [] value [NAME AS NAME]
+      SetOperation EXCEPT ALL
+        Project key [] value [NAME AS NAME]
+          Source COUNTS
+        Project key [] value [NAME AS NAME]
+          Source PAIRS
+
+SELECT name FROM counts WHERE name = 'x' AND n > (SELECT 1);
+    BATCH `NAME` STRING KEYS NAME
+      lookup COUNTS 'x'
+    Project key [] value [NAME AS NAME]
+      Filter ((NAME = 'x') AND (N > CAST((SELECT …) AS BIGINT)))
+        Source COUNTS
+        (SELECT …)
+          Project key [] value [1 AS KSQL_COL_0]
+            Values 1 rows of []
+
+SELECT CURRENT_DATE, CURRENT_TIMESTAMP, EXTRACT(HOUR FROM TO_TIMESTAMP(1.5)) FROM s;
+    BATCH `KSQL_COL_0` DATE, `KSQL_COL_1` TIMESTAMP, `KSQL_COL_2` BIGINT
+    Project key [] value [CAST(NOW() AS DATE) AS KSQL_COL_0, NOW() AS KSQL_COL_1, EXTRACT('hour', TO_TIMESTAMP(CAST(1.5 AS DOUBLE))) AS KSQL_COL_2]
+      Source S
+
+SELECT COLLECT_LIST(id ORDER BY id) FROM s GROUP BY name EMIT CHANGES;
+    INVALID_STATEMENT: ORDER BY in COLLECT_LIST is for pull queries: rows of a stream are taken as they come.
+    line 1:33
+      SELECT COLLECT_LIST(id ORDER BY id) FROM s GROUP BY name EMIT CHANGES
+                                      ^^
+
+SELECT id, SUM(id) OVER (PARTITION BY name ORDER BY ROWTIME ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s EMIT CHANGES;
+    INVALID_STATEMENT: Rows that follow are not there yet: a frame ends with the current row at the latest. LEAD waits for rows that follow.
+    line 1:61
+      SELECT id, SUM(id) OVER (PARTITION BY name ORDER BY ROWTIME ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM s EMIT CHANGES
+                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+SELECT s.id FROM s JOIN s2 USING (id) EMIT CHANGES;
+    INVALID_STATEMENT: USING is for pull queries: a join of a streaming query needs ON. For instance: FROM a JOIN b ON a.id = b.id.
+    line 1:25
+      SELECT s.id FROM s JOIN s2 USING (id) EMIT CHANGES
+                              ^^
+
+SELECT id FROM s WHERE id > (SELECT 1) EMIT CHANGES;
+    INVALID_STATEMENT: A sub-query as a value is for the WHERE, SELECT, HAVING and ORDER BY of pull queries. Join its source instead.
+    line 1:29
+      SELECT id FROM s WHERE id > (SELECT 1) EMIT CHANGES
+                                  ^^^^^^^^^^

@@ -216,10 +216,18 @@ CREATE STREAM o AS SELECT id, name FROM s UNION ALL SELECT id, amount FROM s;
                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE TABLE o AS SELECT * FROM per_minute;
-    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. Push and pull queries can read them; you can declare the windowed topic as a stream.
+    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. GROUP BY or QUALIFY may, and push and pull queries; or declare the topic as a stream.
     line 1:33
       CREATE TABLE o AS SELECT * FROM per_minute
                                       ^^^^^^^^^^
+
+CREATE TABLE o AS SELECT WINDOWSTART AS ws, COUNT(*) AS n FROM per_minute GROUP BY WINDOWSTART;
+    TABLE O SINK
+      columns `WS` BIGINT KEY, `N` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [KSQL_WINDOWSTART AS WS] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [WINDOWSTART AS KSQL_WINDOWSTART] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source PER_MINUTE
 
 INSERT INTO counts SELECT id, title FROM s2;
     INVALID_STATEMENT: INSERT INTO can only be used to insert into a stream. COUNTS is a table.
@@ -333,22 +341,23 @@ INSERT INTO log_of_commands SELECT id, name FROM s;
                   ^^^^^^^^^^^^^^^
 
 SELECT name, COUNT(*) AS n FROM s GROUP BY name HAVING n > 3 EMIT CHANGES;
-    COLUMN_UNKNOWN: HAVING column 'N' cannot be resolved. N is an alias of the SELECT, which only ORDER BY can use: write COUNT(*).
-    line 1:56
-      SELECT name, COUNT(*) AS n FROM s GROUP BY name HAVING n > 3 EMIT CHANGES
-                                                             ^
+    OUTPUT `NAME` STRING, `N` BIGINT
+    Project key [NAME AS NAME] value [KSQL_AGG_VARIABLE_0 AS N]
+      Filter (KSQL_AGG_VARIABLE_0 > CAST(3 AS BIGINT))
+        Aggregate by [NAME AS NAME] COUNT(*) AS KSQL_AGG_VARIABLE_0
+          Source S
 
 SELECT id AS i FROM s WHERE i > 3 EMIT CHANGES;
-    COLUMN_UNKNOWN: WHERE column 'I' cannot be resolved. I is an alias of the SELECT, which only ORDER BY can use: write ID.
+    COLUMN_UNKNOWN: WHERE column 'I' cannot be resolved. I is an alias of the SELECT, which only GROUP BY, HAVING, QUALIFY and ORDER BY can use: write ID.
     line 1:29
       SELECT id AS i FROM s WHERE i > 3 EMIT CHANGES
                                   ^
 
 SELECT UCASE(name) AS k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
-    COLUMN_UNKNOWN: GROUP BY column 'K' cannot be resolved. K is an alias of the SELECT, which only ORDER BY can use: write UCASE(NAME).
-    line 1:56
-      SELECT UCASE(name) AS k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES
-                                                             ^
+    OUTPUT `K` STRING, `N` BIGINT
+    Project key [K AS K] value [KSQL_AGG_VARIABLE_0 AS N]
+      Aggregate by [UCASE(NAME) AS K] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Source S
 
 SELECT zz AS zz FROM s EMIT CHANGES;
     COLUMN_UNKNOWN: SELECT column 'ZZ' cannot be resolved. There are: ID, NAME, AMOUNT.

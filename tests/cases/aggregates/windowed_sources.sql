@@ -32,6 +32,56 @@ SELECT page, COUNT(*) AS windows, SUM(n) AS n FROM per_second GROUP BY page EMIT
 -- home | 1       | 2
 -- home | 2       | 3
 
+--@test: a windowed table by the bounds of its windows, and by a value
+CREATE TABLE per_two_seconds AS
+  SELECT page, COUNT(*) AS n FROM clicks WINDOW HOPPING (SIZE 2 SECONDS, ADVANCE BY 1 SECOND) GROUP BY page EMIT CHANGES;
+CREATE TABLE per_window AS
+  SELECT WINDOWSTART AS starts, COUNT(*) AS pages, SUM(n) AS clicks FROM per_two_seconds GROUP BY WINDOWSTART EMIT CHANGES;
+CREATE TABLE per_count AS
+  SELECT n, COUNT(*) AS windows, SUM(WINDOWEND - WINDOWSTART) AS ms FROM per_two_seconds GROUP BY n EMIT CHANGES;
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 1100);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'b', 1200);
+INSERT INTO clicks (page, visitor, ts) VALUES ('news', 'a', 1300);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 2100);
+--@output PER_WINDOW folded
+-- starts | pages | clicks
+-- 0      | 2     | 3
+-- 1000   | 2     | 4
+-- 2000   | 1     | 1
+--@output PER_COUNT folded
+-- n | windows | ms
+-- 1 | 3       | 6000
+-- 2 | 1       | 2000
+-- 3 | 1       | 2000
+--@restart
+INSERT INTO clicks (page, visitor, ts) VALUES ('news', 'b', 1400);
+--@output PER_WINDOW folded
+-- starts | pages | clicks
+-- 0      | 2     | 4
+-- 1000   | 2     | 5
+-- 2000   | 1     | 1
+--@output PER_COUNT folded
+-- n | windows | ms
+-- 1 | 1       | 2000
+-- 2 | 3       | 6000
+-- 3 | 1       | 2000
+
+--@test: the windows of an aggregate in the same statement
+CREATE TABLE per_window WITH (KEY_FORMAT = 'JSON') AS
+  SELECT starts, COUNT(*) AS pages, SUM(n) AS clicks
+  FROM (
+    SELECT page, WINDOWSTART AS starts, COUNT(*) AS n FROM clicks WINDOW TUMBLING (SIZE 1 SECOND) GROUP BY page
+  ) w
+  GROUP BY starts EMIT CHANGES;
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 1100);
+INSERT INTO clicks (page, visitor, ts) VALUES ('news', 'b', 1200);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 2100);
+INSERT INTO clicks (page, visitor, ts) VALUES ('home', 'a', 1900);
+--@output PER_WINDOW folded
+-- starts | pages | clicks
+-- 1000   | 2     | 3
+-- 2000   | 1     | 1
+
 --@test: DISTINCT in SUM, AVG, COLLECT_LIST, MIN
 CREATE TABLE spent AS
   SELECT page, SUM(DISTINCT ts) AS s, AVG(DISTINCT ts) AS a, COLLECT_LIST(DISTINCT visitor) AS l, MIN(DISTINCT ts) AS m
