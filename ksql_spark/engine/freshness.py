@@ -107,13 +107,14 @@ def _evidence(
         yield from ["It runs on another server."] if node.host else []
         return
     if figures.lag_records:
-        since = f", the oldest for {figures.lag_seconds:,.1f} s" if figures.lag_seconds else ""
-        yield f"Input: {figures.lag_records:,} records not read, or not yet at a checkpoint{since}."
+        records = f"{figures.lag_records:,} record{'' if figures.lag_records == 1 else 's'}"
+        since = f", the oldest has waited for {figures.lag_seconds:,.1f} s" if figures.lag_seconds else ""
+        yield f"Lag: {records}{since}."
     else:
-        yield "Input: nothing waits."
+        yield "Lag: none."
     if own_s is not None and figures.latency_seconds is not None:
         all_s = figures.latency_seconds
-        yield f"Results: 95 % within {all_s:,.3f} s of their event time; {own_s:,.3f} s of it here."
+        yield f"p95 latency: {all_s:,.3f} s from the event time; {own_s:,.3f} s of it here."
     if figures.arriving_per_s or figures.read_per_s:
         arrive, read = figures.arriving_per_s or 0, figures.read_per_s or 0
         yield f"Rates: {arrive:,.0f} records/s arrive, {read:,.0f}/s are read."

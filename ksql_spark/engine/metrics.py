@@ -13,7 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.spark.traffic import Times, Traffic
+from ksql_spark.spark.traffic import Times, Traffic, furthest
 from ksql_spark.statements import Services
 
 log = logging.getLogger(__name__)
@@ -49,13 +49,13 @@ STATE = Measure("query_state", "gauge", "1 for the query's current state.", ("qu
 READ = Measure(
     "query_read_offsets",
     "counter",
-    "Offsets of a topic that a query has read since it was created, as of its last checkpoint.",
+    "Offsets of a topic that a query has read since it was created.",
     ("query_id", "topic"),
 )
 LAG = Measure(
     "query_lag_records",
     "gauge",
-    "Offsets of a topic that a query has not read, as of now or of its last checkpoint.",
+    "Offsets of a topic that a query has not read yet.",
     ("query_id", "topic"),
 )
 ERRORS = Measure(
@@ -91,14 +91,15 @@ WRITTEN_BYTES = Measure(
 LAG_SECONDS = Measure(
     "query_lag_seconds",
     "gauge",
-    "The lag in event time: the age of the oldest record that waits for a running query; 0 if none waits. "
-    "While a query finishes a batch, at least the time since it stopped reading.",
+    "For how long the oldest record has waited for a running query, at most since its event time; 0 if none "
+    "waits. While a query finishes a batch, at least the time since it stopped reading.",
     QUERY,
 )
 LATENCY = Measure(
     "query_latency_seconds",
     "histogram",
-    "Time from a result's event time until readers can see it; not available for exactly-once queries.",
+    "Time from a result's event time until readers can see it, without results whose time was more than a "
+    "minute old when their record came; not available for exactly-once queries.",
     ("query_id", "topic"),
 )
 PAUSES = Measure(
@@ -162,7 +163,9 @@ class Measures:
         topics = {source.topic for query in persistent for source in query.plan.sources}
         ends = self._ends([*topics, *(topic for _, topic in views.values())])
         traffic = services.queries.figures.traffic()
-        samples = [figure for query in persistent for figure in self._query(query, ends)]
+        samples = [
+            figure for query in persistent for figure in self._query(query, ends, traffic.get(query.id))
+        ]
         for query in persistent:
             if query.id in traffic:
                 samples += _traffic(query, traffic[query.id])
@@ -190,7 +193,9 @@ class Measures:
             log.warning("metrics lack offsets: %s", error)
             return {}
 
-    def _query(self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]]) -> Iterator[Figure]:
+    def _query(
+        self, query: ManagedQuery, ends: Mapping[str, Mapping[int, int]], traffic: Traffic | None
+    ) -> Iterator[Figure]:
         yield Figure(STATE, (query.id, query.state), 1)
         yield Figure(FAILURES, (query.id,), query.retries.total)
         counts = self._services.queries.figures.counts(query.id)
@@ -213,7 +218,8 @@ class Measures:
         sources = query.plan.sources
         read_topics = (topic_patterns.names(s.topic, committed) or [s.topic] for s in sources)
         for topic in dict.fromkeys(name for names in read_topics for name in names):
-            reached = committed.get(topic, {})
+            now = traffic.reached.get(topic, {}) if traffic is not None else {}
+            reached = furthest(committed.get(topic, {}), now)
             starts = query.starts.get(topic, {})
             read = sum(max(0, offset - starts.get(str(p), 0)) for p, offset in reached.items())
             yield Figure(READ, (query.id, topic), read)

@@ -18,10 +18,11 @@ class QueryFigures(Body):
     Args:
         arriving_per_s: records that are written to the topics that it reads, each second.
         read_per_s, written_per_s: records that it fetches, and that brokers have acknowledged, each second.
-        lag_records: offsets that it has not read, or not yet at its last checkpoint.
-        lag_seconds: how old the oldest record is that waits; 0: none waits. While the query finishes a batch,
-            at least the time since it stopped reading.
-        latency_seconds: within which 95 % of the latest results could be read, by their event time.
+        lag_records: offsets that it has not read yet.
+        lag_seconds: for how long the oldest record has waited; 0: none waits. While the query finishes a
+            batch, at least the time since it stopped reading.
+        latency_seconds: within which 95 % of the latest results could be read, by their event time; None: not
+            known, or their events were old when they came.
         errors: records that failed since it started, by kind: unreadable, failed, late, lost.
         failures: how often it has failed as a whole, and was started again.
         state_rows, state_bytes: the size of its state.

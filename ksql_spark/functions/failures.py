@@ -62,6 +62,20 @@ def needed(node: Expression) -> list[Expression]:
     return [c for c in operands if nullness(c) is not Nullness.NEVER]
 
 
+def nulls(node: Expression) -> list[Expression]:
+    """The operands of ``node``, which can fail, that make it fail by a NULL that is a value."""
+    operands = needed(node)
+    if isinstance(node, Call) and nullness(node) is Nullness.ERROR:
+        operands = [one for one, passes in zip(children(node), passing_on(node), strict=True) if passes]
+    found: dict[Expression, None] = {}
+    for operand in operands:
+        if can_fail(operand):
+            found.update(dict.fromkeys(nulls(operand)))
+        elif nullness(operand) is Nullness.VALUE:
+            found[operand] = None
+    return list(found)
+
+
 def _limits(node: Call) -> str:
     return " or ".join(registry.require(node.function).limits or ())
 

@@ -32,7 +32,7 @@ from ksql_spark.expressions import (
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast, cast_grows
-from ksql_spark.functions.failures import can_fail, cause, needed, passing_on
+from ksql_spark.functions.failures import can_fail, cause, needed, nulls, passing_on
 from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
@@ -45,8 +45,9 @@ from ksql_spark.functions.spark_text import (
 from ksql_spark.functions.spec import OnNull, has_fixed_size, is_limited
 from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, SqlType, quote_identifier
 
-#: (the expression that failed, why it may have: one sentence) -> Spark SQL text, a BOOLEAN, that reports it
-Report = Callable[[Expression, str], str]
+#: (the expression that failed, why it may have: one sentence, the text of whether an operand is NULL, which
+#: is then why) -> Spark SQL text, a BOOLEAN, that reports it
+Report = Callable[[Expression, str, str], str]
 
 
 def literal(node: Literal) -> str:
@@ -113,7 +114,8 @@ class _Lowerer:
         text = self._text(node)
         if self.report is None or not is_caught or not can_fail(node):
             return text
-        failed = " and ".join([*self._signs_of_failure(node), self.report(node, cause(node))])
+        has_null = " or ".join(f"({self._silent(operand)}) is null" for operand in nulls(node)) or "false"
+        failed = " and ".join([*self._signs_of_failure(node), self.report(node, cause(node), has_null)])
         return f"coalesce({text}, if({failed}, NULL, NULL))"
 
     def _signs_of_failure(self, node: Expression) -> list[str]:

@@ -101,16 +101,25 @@ class QueryLog:
             at_root: see lowering.lower_reporting.
         """
 
-        def report(part: Expression, why: str) -> str:
-            reported = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()))
+        def report(part: Expression, why: str, has_null: str) -> str:
+            reported = self.failed(step, f"{what}: {part} failed.", why, self._json(row or ()), has_null)
             # in a record without a value all columns are NULL, which is not a failure
             return reported if row is None else f"not {NULL_VALUE} and {reported}"
 
         return lower_reporting(node, report, computed, at_root=at_root)
 
-    def failed(self, step: str, message: str, why: str, record: str = "") -> str:
-        """Spark SQL text of a FALSE that reports a row; ``record``: text of its JSON, empty to show none."""
-        return self._call("log_failed", step, message, why, arguments=[record] if record else [])
+    def failed(self, step: str, message: str, why: str, record: str = "", is_harmless: str = "false") -> str:
+        """Spark SQL text of a FALSE that reports a row.
+
+        Args:
+            step: the end of the logger's name.
+            message: what failed.
+            why: the reason.
+            record: text of its JSON, empty to show none.
+            is_harmless: text of whether the row has an entry, but does not count as an error.
+        """
+        arguments = [is_harmless, record] if record else [is_harmless]
+        return self._call("log_failed", step, message, why, arguments=arguments)
 
     def caused(self, step: str, message: str, cause: str, row: str = "") -> str:
         """Spark SQL text of a FALSE that reports a row.

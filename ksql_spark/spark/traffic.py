@@ -55,10 +55,12 @@ class Traffic(NamedTuple):
     Args:
         read: topic -> what was fetched from it.
         written: topic -> what its brokers have acknowledged.
-        latencies: topic that is written -> from a record's time until everybody can read it; a query that is
-            exactly once has none.
+        latencies: topic that is written -> from a record's time until all can read it, without records
+            whose time was old when they came; a query that is exactly once has none.
         pauses: between two batches in real time, which a checkpoint makes.
-        waiting_ms: the time of the oldest record that was fetched and waits for its task, epoch ms.
+        waiting_ms: since when the oldest record waits that was fetched, epoch ms: its time, or when all
+            before it was read, if that was later.
+        reached: topic -> partition -> the offset of the first record that was not processed yet.
         odd_ms: the first event time of a result that is more than a year ahead, or before 1980, epoch ms.
     """
 
@@ -67,6 +69,7 @@ class Traffic(NamedTuple):
     latencies: Mapping[str, Times]
     pauses: Times
     waiting_ms: int | None
+    reached: Mapping[str, Mapping[int, int]]
     odd_ms: int | None = None
 
 
@@ -85,7 +88,24 @@ def traffic(session: SparkSession, server: str) -> dict[str, Traffic]:
             {topic: times(sums) for topic, sums in one["latencies"].items()},
             times(one["pauses"]),
             min((ms for ms in one["waiting"].values() if ms < _NONE), default=None),
+            _reached(one["reached"]),
             one["oddTime"],
         )
         for query, one in report["queries"].items()
     }
+
+
+def furthest(committed: Mapping[int, int], now: Mapping[int, int]) -> dict[int, int]:
+    """How far a topic was read, by partition: as of checkpoints, or of tasks where these are ahead."""
+    return {**now, **{partition: max(at, now.get(partition, 0)) for partition, at in committed.items()}}
+
+
+def _reached(by_task: Mapping[str, int]) -> dict[str, dict[int, int]]:
+    """The least offset of each partition; where two parts of a query read it, both have reached that."""
+    reached: dict[str, dict[int, int]] = {}
+    for name, offset in by_task.items():
+        _, topic, partition = name.rsplit("/", 2)
+        if offset >= 0:  # else the task reads no more
+            offsets = reached.setdefault(topic, {})
+            offsets[int(partition)] = min(offset, offsets.get(int(partition), offset))
+    return reached

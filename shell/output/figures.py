@@ -76,7 +76,7 @@ def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
         return ""
     errors = sum(map(errors_of, figures))
     lag = max((one["lagRecords"] for one in figures if one.get("lagRecords") is not None), default=None)
-    return f"{count_text(lag)} behind · {errors:,} error{'' if errors == 1 else 's'}"
+    return f"lag {count_text(lag)} · {errors:,} error{'' if errors == 1 else 's'}"
 
 
 def errors_of(figures: Mapping[str, Any]) -> int:

@@ -96,8 +96,8 @@ def _summary(description: Mapping[str, Any], query: Mapping[str, Any] | None, pl
         parts += [
             f"reads {count_text(figures.get('readPerS'))}/s",
             f"writes {count_text(figures.get('writtenPerS'))}/s",
-            f"{count_text(figures.get('lagRecords'))} behind",
-            f"latency {time_text(figures.get('latencySeconds'))}",
+            f"lag {count_text(figures.get('lagRecords'))}",
+            f"p95 latency {time_text(figures.get('latencySeconds'))}",
             f"{errors_of(figures):,} errors",
         ]
     return " · ".join(parts)

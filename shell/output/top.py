@@ -36,7 +36,7 @@ COLUMNS = (
     Column("state", lambda query: query.get("state") or "", str, falls=False),
     Column("read/s", _figure("readPerS"), count_text),
     Column("lag", _figure("lagRecords"), count_text),
-    Column("latency", _figure("latencySeconds"), time_text),
+    Column("p95 latency", _figure("latencySeconds"), time_text),
     Column("errors", lambda query: errors_of(query.get("figures") or {}), count_text),
     Column("written/s", _figure("writtenPerS"), count_text),
     Column("waiting", _figure("lagSeconds"), time_text),

@@ -133,7 +133,7 @@ BATCH = 20
 def test_conditions_are_those_of_duckdb(frame: Any, base: duckdb.DuckDBPyConnection, first: int) -> None:
     texts = [Generator(seed).condition() for seed in range(first, first + BATCH)]
     columns = [lower(bound(text)) for text in texts]
-    columns += [lower_reporting(bound(text), lambda part, why: "true") for text in texts]
+    columns += [lower_reporting(bound(text), lambda part, why, _: "true") for text in texts]
     columns += [f"coalesce({lower_condition(bound(text, is_predicate=True))}, false)" for text in texts]
     got = sorted(frame.selectExpr("id", *(f"{c} AS c{i}" for i, c in enumerate(columns))).collect())
     wanted = base.execute(

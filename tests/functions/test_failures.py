@@ -22,7 +22,7 @@ def reported(node: Expression, *, at_root: bool = True) -> list[str]:
     """The expressions that report, in the order of their places in the text."""
     found: dict[str, str] = {}
 
-    def report(part: Expression, why: str) -> str:
+    def report(part: Expression, why: str, _: str) -> str:
         assert why.endswith(".")
         name = f"reported_{len(found)}()"
         found[name] = str(part)
@@ -72,23 +72,23 @@ def test_the_root_may_be_left_to_others() -> None:
 
 
 def test_only_a_failure_is_reported() -> None:
-    text = lower_reporting(NUMBER, lambda part, why: "report()")
+    text = lower_reporting(NUMBER, lambda part, why, _: "report()")
     assert text == f"coalesce({lower(NUMBER)}, if((`S`) is not null and report(), NULL, NULL))"
 
 
 def test_what_cannot_fail_is_lowered_as_ever() -> None:
     node = Call("UCASE", (Call("TRIM", (S,), STRING),), STRING)
-    assert lower_reporting(node, lambda part, why: "report()") == lower(node)
+    assert lower_reporting(node, lambda part, why, _: "report()") == lower(node)
 
 
 def test_too_large_is_no_other_null() -> None:
     joined = Call("CONCAT", (S, Literal("-", STRING)), STRING)
-    text = lower_reporting(joined, lambda part, why: f"report({why})")
+    text = lower_reporting(joined, lambda part, why, _: f"report({why})")
     why = "CONCAT gives more than ksql.functions.max.bytes allows."
     assert text == f"coalesce({lower(joined)}, if(report({why}), NULL, NULL))"
     padded = Call("LPAD", (S, A, S), STRING)
     assert "if(coalesce(`S` is not null and `A` >= 0 and" in lower_reporting(
-        padded, lambda part, why: "report()"
+        padded, lambda part, why, _: "report()"
     )
 
 
@@ -110,7 +110,7 @@ def test_an_operand_that_a_text_repeats_reports_once() -> None:
 def test_what_looks_like_a_failing_text_stays() -> None:
     text = lower(NUMBER)
     node = Call("CONCAT", (Literal(text, STRING), Cast(NUMBER, STRING)), STRING)
-    assert string(text) in lower_reporting(node, lambda part, why: "report()")
+    assert string(text) in lower_reporting(node, lambda part, why, _: "report()")
 
 
 def test_given_expressions_stand_for_their_values() -> None:
@@ -121,6 +121,21 @@ def test_given_expressions_stand_for_their_values() -> None:
 
 def test_a_match_that_is_not_there_is_told_from_a_search_that_was_given_up() -> None:
     node = Call("REGEXP_EXTRACT", (Literal("(a|b)*c", STRING), S), STRING)
-    text = lower_reporting(node, lambda part, why: "report()")
+    text = lower_reporting(node, lambda part, why, _: "report()")
     gave_up = "ksql.regexp_gives_up('(a|b)*c', `S`)"
     assert text == f"coalesce({lower(node)}, if({gave_up} and report(), NULL, NULL))"
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (SUM, "(`A`) is null or (`B`) is null"),
+        (Call("/", (Call("*", (A, B), INTEGER), A), INTEGER), "(`A`) is null or (`B`) is null"),
+        # a cast that fails is a failure; the NULL that it casts is not
+        (Call("+", (NUMBER, Literal(1, INTEGER)), INTEGER), "(`S`) is null"),
+        (Call(">", (SUM, Literal(1, INTEGER)), BOOLEAN), "(`A`) is null or (`B`) is null"),
+        (Call("+", (Literal(1, INTEGER), Literal(2, INTEGER)), INTEGER), "false"),
+    ],
+)
+def test_a_null_operand_is_told_from_other_failures(node: Expression, expected: str) -> None:
+    assert f"report({expected})" in lower_reporting(node, lambda part, why, has_null: f"report({has_null})")

@@ -218,7 +218,9 @@ def evaluated(session: Any, cases: dict[str, Any]) -> dict[str, tuple[Any, int]]
     texts = []
     for case, bound in cases.items():
         report = QueryLog("limits", case, shows_rows=False).failed
-        texts.append(lower_reporting(bound, lambda part, why, report=report: report("Step", str(part), why)))
+        texts.append(
+            lower_reporting(bound, lambda part, why, _, report=report: report("Step", str(part), why))
+        )
     frame = session.range(1).selectExpr("'TTTTT' as T")
     row: list[Any] = []
     for start in range(0, len(texts), BATCH):

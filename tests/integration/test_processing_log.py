@@ -65,6 +65,24 @@ def read_until(
     return entries
 
 
+def test_a_null_operand_has_an_entry_and_counts_no_error(
+    server: Engine, broker: EmbeddedBroker, topic_names: Callable[[str], str]
+) -> None:
+    topic = topic_names("nulls")
+    run(
+        server,
+        "CREATE STREAM s (a INT, b INT)"
+        f" WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
+        "CREATE STREAM copy AS SELECT a / b AS q FROM s;"
+        "INSERT INTO s (a) VALUES (1); INSERT INTO s (a, b) VALUES (1, 0);",
+    )
+    reader = TopicReader(broker.bootstrap_servers, log_topic(server))
+    entries = read_until(reader, lambda found: len(found) == 2)
+    reader.close()
+    assert {entry["message"]["type"] for entry in entries} == {1}
+    assert server.services.queries.figures.counts("CSAS_COPY_1").failed == 1
+
+
 def test_a_flood_is_cut_short_and_the_rest_is_counted(
     server: Engine, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
 ) -> None:

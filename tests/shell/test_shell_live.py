@@ -121,7 +121,7 @@ def test_how_far_the_queries_before_are() -> None:
         "nodes": [query("Q1", 1200, 1), query("Q2", None, 0), query("OTHER", 9999, 9)],
         "edges": [{"source": source, "target": target} for source, target in edges],
     }
-    assert behind(graph, ["B"]) == "1,200 behind · 1 error"
+    assert behind(graph, ["B"]) == "lag 1,200 · 1 error"
     assert behind(graph, ["C"]) == behind({}, ["B"]) == ""
 
 
@@ -340,7 +340,7 @@ def test_a_narrow_terminal_shows_keys(
 
     def look(press: Press, live: LiveQuery) -> None:
         until(lambda: live._columns)
-        live._behind = "1,234 behind · 0 errors"
+        live._behind = "lag 1,234 · 0 errors"
         seen.append(str(live._bottom().value))
         press("q")
 

@@ -114,7 +114,7 @@ def test_the_flow_of_a_join() -> None:
     tree = flow(described, GRAPH)
     assert tree is not None
     assert draw_tree(tree, screen(130)).splitlines() == [
-        "CSAS_A_1 · RUNNING · in real time · reads 1,234/s · writes -/s · 5 behind · latency 12 ms · "
+        "CSAS_A_1 · RUNNING · in real time · reads 1,234/s · writes -/s · lag 5 · p95 latency 12 ms · "
         "2 errors",
         "└─ Sink  Topic: ST_INNER",
         "   └─ Stream Select  Select: D_ID, R_ID AS RIDE, D_RATING AS RATING",

@@ -55,13 +55,13 @@ function Figures({ node }: { node: GraphNode }) {
       <span class="figures">
         <span title={`reads ${count(figures.readPerS)} records/s`}>in {rate(figures.readPerS)}</span>
         <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
-        {errors > 0 && <span class="bad" title="single records that could not be read or processed, or came too late">{short(errors)} bad</span>}
+        {errors > 0 && <span class="bad" title="single records that could not be read or processed, or came too late">{short(errors)} {errors === 1 ? "error" : "errors"}</span>}
       </span>
       <span class="figures">
-        <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`the oldest record that waits; ${count(figures.lagRecords)} records are not read, or not yet at the last checkpoint`}>
-          lag {figures.lagSeconds === null ? short(figures.lagRecords) : span(figures.lagSeconds)}
+        <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`${count(figures.lagRecords)} records are not read yet; the oldest has waited for ${span(figures.lagSeconds)}`}>
+          lag {short(figures.lagRecords)}
         </span>
-        <span title="95 % of the latest results could be read within this time">latency {span(figures.latencySeconds)}</span>
+        <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 latency {span(figures.latencySeconds)}</span>
       </span>
     </>
   );

@@ -83,9 +83,9 @@ export function QueryPage() {
       <div class="cards">
         <Figure label="read" value={rate(figures?.readPerS)} />
         <Figure label="written" value={rate(figures?.writtenPerS)} />
-        <Figure label="lag: age of the oldest record that waits" value={span(figures?.lagSeconds)} />
-        <Figure label="not read, or not yet at a checkpoint" value={count(figures?.lagRecords)} />
-        <Figure label="latency of 95 %" value={span(figures?.latencySeconds)} />
+        <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
+        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} />
+        <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
         <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
         <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} />
       </div>
@@ -96,9 +96,9 @@ export function QueryPage() {
           <Chart title="Records per second" timesMs={times} format={rate} series={[
             { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
           ]} />
-          <Chart title="Latency of 95 %" timesMs={times} format={span} series={[{ label: "latency", values: series.latencySeconds }]} />
-          <Chart title="Lag in records" timesMs={times} format={short} series={[{ label: "not read, or not yet at a checkpoint", values: series.lagRecords }]} />
-          <Chart title="Lag in time" timesMs={times} format={span} series={[{ label: "age of the oldest record that waits", values: series.lagSeconds }]} />
+          <Chart title="p95 latency" timesMs={times} format={span} series={[{ label: "latency", values: series.latencySeconds }]} />
+          <Chart title="Lag" timesMs={times} format={short} series={[{ label: "records not read yet", values: series.lagRecords }]} />
+          <Chart title="Waiting" timesMs={times} format={span} series={[{ label: "the oldest record not read yet", values: series.lagSeconds }]} />
           {series.stateBytes.some((one) => one !== null) && (
             <Chart title="State" timesMs={times} format={bytes} series={[{ label: `size, now of ${count(series.stateRows.at(-1))} rows`, values: series.stateBytes }]} />
           )}

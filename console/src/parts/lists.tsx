@@ -5,12 +5,12 @@ import { wordOf } from "./state.tsx";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 
-const QUERIES = ["Query", "State", "Cause", "In", "Out", "Lag", "Waits", "Latency", "State size", "Bad records", "Restarts", "Server"];
+const QUERIES = ["Query", "State", "Cause", "In", "Out", "Lag", "Waiting", "p95 latency", "State size", "Errors", "Restarts", "Server"];
 const SOURCES = ["Name", "Kind", "Topic", "Keys", "Values", "Written by", "Read by"];
 const number = (cell: unknown) => cell as number | null;
 const FORMATS = {
   In: (cell: unknown) => rate(number(cell)), Out: (cell: unknown) => rate(number(cell)), Lag: (cell: unknown) => short(number(cell)),
-  Waits: (cell: unknown) => span(number(cell)), Latency: (cell: unknown) => span(number(cell)), "State size": (cell: unknown) => bytes(number(cell)),
+  Waiting: (cell: unknown) => span(number(cell)), "p95 latency": (cell: unknown) => span(number(cell)), "State size": (cell: unknown) => bytes(number(cell)),
 };
 
 export function Lists({ graph }: { graph: Graph }) {

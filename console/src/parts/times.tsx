@@ -11,7 +11,7 @@ export function Times({ title, times }: { title: string; times: Histogram }) {
       <h2>{title}</h2>
       {shown.length === 0 ? <p class="hint">None since Spark started.</p> : (
         <>
-          <p class="hint">Half within {span(within(times, 0.5))}, 95 % within {span(within(times, 0.95))}, 99 % within {span(within(times, 0.99))}; since Spark started.</p>
+          <p class="hint">p50 {span(within(times, 0.5))}, p95 {span(within(times, 0.95))}, p99 {span(within(times, 0.99))}; since Spark started.</p>
           <table>
             <tbody>
               {shown.map((one) => (

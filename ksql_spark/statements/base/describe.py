@@ -36,6 +36,8 @@ from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.base.listing import field_info, running_queries, time_warnings
 
+#: the percentiles of latencies that are shown
+SHARES = (0.5, 0.95, 0.99)
 #: a query that keeps up with its topics has no greater latency, seconds
 OLD_S = 1.0
 
@@ -236,13 +238,13 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():
             if times.total:
-                spread = f"half {_within(times, 0.5)}, 99 % {_within(times, 0.99)}"
+                spread = ", ".join(f"p{round(share * 100)} {_within(times, share)}" for share in SHARES)
                 yield f"Latency to {topic}", f"{spread}, from the records' timestamps on{_old(times)}"
         if traffic.pauses.total:
             yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
         if traffic.waiting_ms is not None and query.state is State.RUNNING:
             waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
-            yield "Lag", f"the oldest record that waits is {waits_s:.3f} s old"
+            yield "Lag", f"the oldest record has waited for {waits_s:.3f} s"
     counts = services.queries.figures.counts(query.id)
     kinds = ("unreadable", "failed", "late", "lost")
     if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:

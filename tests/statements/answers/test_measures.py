@@ -46,6 +46,22 @@ def test_a_querys_state_and_lag(make_world: Callable[..., World]) -> None:
     assert found["query_record_errors", query.id, "late"] == 0
 
 
+def test_tasks_are_ahead_of_the_last_checkpoint(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world()
+    world.run("CREATE STREAM c AS SELECT * FROM s;")
+    (query,) = world.queries.all()
+    with_ends(world, {("s", 0): 10, ("s", 1): 20})
+    world.commit(query.id, 0, s={"0": 8, "1": 20})
+    none = Times((), (0,), 0.0)
+    traffic = Traffic({}, {}, {}, none, None, {"s": {0: 10, 1: 3}})
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {query.id: traffic})
+    found = figures(world)
+    assert found["query_lag_records", query.id, "s"] == 0
+    assert found["query_read_offsets", query.id, "s"] == 30
+
+
 def test_what_a_query_reads_and_writes(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,7 +71,8 @@ def test_what_a_query_reads_and_writes(
     with_ends(world, {})
     times = Times((0.001,), (1, 2), 0.5)
     now = time.time()
-    traffic = Traffic({"s": Volume(3, 60)}, {"C": Volume(2, 30)}, {"C": times}, times, int(now * 1000) - 5000)
+    read, written = {"s": Volume(3, 60)}, {"C": Volume(2, 30)}
+    traffic = Traffic(read, written, {"C": times}, times, int(now * 1000) - 5000, {})
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {query.id: traffic, "gone": traffic})
     found = figures(world)
     assert found["query_read_records", query.id, "s"] == 3

@@ -27,7 +27,14 @@ def created(world: World, text: str) -> ManagedQuery:
 
 
 def figures(query: ManagedQuery, **more: object) -> QueryFigures:
-    nothing = {"read": {}, "written": {}, "latencies": {}, "pauses": NO_TIMES, "waiting_ms": None}
+    nothing = {
+        "read": {},
+        "written": {},
+        "latencies": {},
+        "pauses": NO_TIMES,
+        "waiting_ms": None,
+        "reached": {},
+    }
     traffic = Traffic(**{**nothing, **more})  # type: ignore[arg-type]
 
     class Figures(QueryFigures):

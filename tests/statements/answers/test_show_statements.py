@@ -109,7 +109,7 @@ def test_damaged_offsets_do_not_hide_the_rest(world: World, text: str) -> None:
 def test_what_queries_have_read_and_written_is_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     none = Times((), (0,), 0.0)
-    found = Traffic({"s": Volume(3, 60), "x": Volume(1, 5)}, {"A": Volume(2, 30)}, {}, none, None)
+    found = Traffic({"s": Volume(3, 60), "x": Volume(1, 5)}, {"A": Volume(2, 30)}, {}, none, None, {})
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
     text = "4 records, 65 bytes read, 2 records, 30 bytes written since Spark started"
     described = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]
@@ -142,7 +142,7 @@ def test_times_that_are_years_ahead_are_warned_of(
         "EXPLAIN CSAS_A_2;",
     )
     assert not any(world.one(text)["warnings"] for text in statements)
-    odd = Traffic({}, {}, {}, Times((), (0,), 0.0), None, odd_ms)
+    odd = Traffic({}, {}, {}, Times((), (0,), 0.0), None, {}, odd_ms)
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": odd})
     warning = [{"message": f"CSAS_A_2: {words}"}]
     for text in (*statements, "CREATE STREAM b AS SELECT * FROM a EMIT CHANGES;"):
@@ -153,7 +153,7 @@ def test_times_that_are_years_ahead_are_warned_of(
 def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     latency, pauses = Times((0.001, 0.01), (60, 38, 2), 1.5), Times((0.1,), (2, 1), 0.7)
-    found = Traffic({}, {}, {"A": latency}, pauses, 1)
+    found = Traffic({}, {}, {"A": latency}, pauses, 1, {})
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
     monkeypatch.setattr(world.queries.figures, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
     (query,) = world.queries.all()
@@ -162,9 +162,9 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     lines = shown["topology"].splitlines()
     old = " (for records that were already old when they were read, this is their age)"
     after = "from the records' timestamps on"
-    assert f"Latency to A: half within 0.001 s, 99 % more than 0.01 s, {after}{old}" in lines
+    assert f"Latency to A: p50 within 0.001 s, p95 within 0.01 s, p99 more than 0.01 s, {after}{old}" in lines
     assert "Pauses for checkpoints: 3, together 0.700 s" in lines
-    assert any(line.startswith("Lag: the oldest record that waits is ") for line in lines)
+    assert any(line.startswith("Lag: the oldest record has waited for ") for line in lines)
     assert "Bad records: 2 unreadable, 3 late" in lines
     assert "Failures: 4 since the server started" in lines
     statistics = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["statistics"].splitlines()
@@ -172,7 +172,10 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     assert found.latencies["A"].within_s(0.9) == 0.01
     found.latencies["A"] = Times((0.001, 0.01), (60, 40, 0), 1.4)
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
-    assert f"Latency to A: half within 0.001 s, 99 % within 0.01 s, {after}" in shown["topology"].splitlines()
+    assert (
+        f"Latency to A: p50 within 0.001 s, p95 within 0.01 s, p99 within 0.01 s, {after}"
+        in shown["topology"].splitlines()
+    )
 
 
 def test_topics(make_world: Callable[..., World]) -> None:

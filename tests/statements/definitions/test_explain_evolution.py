@@ -67,7 +67,7 @@ def test_what_a_backfill_costs(world: World, monkeypatch: pytest.MonkeyPatch, tm
     batches = [{"numInputRows": 50, "batchDuration": 1000}, {"numInputRows": 200, "batchDuration": 2000}]
     monkeypatch.setattr(query.spark[0], "recent", batches)
     none = Times((), (0,), 0.0)
-    traffic = {query_id: Traffic({"s": Volume(10, 1000)}, {}, {}, none, None)}
+    traffic = {query_id: Traffic({"s": Volume(10, 1000)}, {}, {}, none, None, {})}
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: traffic)
     backfill = "CREATE OR REPLACE TABLE counts WITH (EVOLVE = 'backfill') AS "
     lines = report(world, backfill + "SELECT k, COUNT(*) AS n FROM s WHERE v > 3 GROUP BY k;")

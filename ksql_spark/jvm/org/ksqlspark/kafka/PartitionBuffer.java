@@ -59,6 +59,9 @@ final class PartitionBuffer {
     private final ArrayDeque<ConsumerRecord<byte[], byte[]>> records = new ArrayDeque<>();
     private long bytes;
 
+    /** Where the next record is, as far as is known while none is here. */
+    private long noted;
+
     /** Where a batch ends; the greatest number in real time. */
     private long until;
 
@@ -113,6 +116,11 @@ final class PartitionBuffer {
     /** The offset of the first record of which not everything was handed out. */
     long reached() {
         return !rows.isEmpty() ? decoded : records.isEmpty() ? position() : records.peek().offset();
+    }
+
+    /** As above, without asking the consumer: it does not know of offsets without records yet. */
+    long noted() {
+        return !rows.isEmpty() ? decoded : records.isEmpty() ? noted : records.peek().offset();
     }
 
     /** The offset of what is fetched next. */
@@ -185,6 +193,7 @@ final class PartitionBuffer {
     ConsumerRecord<byte[], byte[]> takeRecord() {
         ConsumerRecord<byte[], byte[]> record = records.poll();
         bytes -= size(record);
+        noted = record.offset() + 1;
         return record;
     }
 
@@ -253,10 +262,12 @@ final class PartitionBuffer {
             return;
         }
         if (until < Long.MAX_VALUE || archive != null) {
-            isCaughtUp = reached() >= until;
+            noted = reached();
+            isCaughtUp = noted >= until;
             return;
         }
         long position = consumer.position(partition);
+        noted = position;
         OptionalLong lag = consumer.currentLag(partition);
         isCaughtUp = lag.isPresent() ? lag.getAsLong() <= 0 : position >= end;
     }

@@ -210,7 +210,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
         boolean hasNext = advanceUntil(deadline);
         if (!hasNext && ended == PartitionBuffer.NONE && (isBatch || run.isOver())) {
             ended = System.currentTimeMillis();
-            noteWaiting();
+            noteReached();
         }
         return hasNext;
     }
@@ -336,16 +336,20 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     }
 
     private void poll(long timeout) {
-        noteWaiting();
+        noteReached();
         consumers.poll(timeout, isBatch && timeout >= LOOK_MS);
-        noteWaiting();
+        noteReached();
+        if (traffic != null && buffers.stream().noneMatch(PartitionBuffer::hasMore)) {
+            traffic.caughtUp(name, System.currentTimeMillis());
+        }
     }
 
-    private void noteWaiting() {
+    private void noteReached() {
         if (traffic != null) {
             long oldest = ended;
             for (PartitionBuffer buffer : buffers) {
                 oldest = Math.min(oldest, buffer.recordTime());
+                traffic.reached(name, buffer.partition, buffer.noted());
             }
             traffic.waits(name, oldest);
         }
@@ -403,7 +407,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
                 noteBatch(Frontier.IDLE);
             }
             // a micro-batch hands the last records out without another poll
-            noteWaiting();
+            noteReached();
             run.keep(name, this);
         }
     }
@@ -411,6 +415,8 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
     void closeConsumers() {
         if (traffic != null) {
             traffic.waits(name, PartitionBuffer.NONE);
+            traffic.caughtUp(name, null);
+            buffers.forEach(one -> traffic.reached(name, one.partition, Traffic.CLOSED));
         }
         consumers.close();
     }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 
 import java.io.Serializable;
 import java.util.HashMap;
@@ -28,6 +29,9 @@ public final class Traffic {
     /** Between the name of a server and the id of its query. */
     private static final char SEPARATOR = '/';
 
+    /** A task that reads no more has reached this offset. */
+    static final long CLOSED = -1;
+
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Traffic> QUERIES = new ConcurrentHashMap<>();
 
@@ -36,6 +40,8 @@ public final class Traffic {
     private final Map<String, Sums> latencies = new ConcurrentHashMap<>();
     private final Sums pauses = times();
     private final Map<String, Long> waiting = new ConcurrentHashMap<>();
+    private final Map<String, Long> reached = new ConcurrentHashMap<>();
+    private final Map<String, Long> caughtUp = new ConcurrentHashMap<>();
     private volatile Long oddTime;
 
     private Traffic() {}
@@ -46,11 +52,14 @@ public final class Traffic {
      * @param read by topic: records, and the bytes of their keys and values
      * @param written the same of what the brokers have acknowledged
      * @param latencies by topic that is written, from a record's time to its acknowledgement: how
-     *     many up to each bound, how many beyond, and the sum of the times in ms
+     *     many up to each bound, how many beyond, and the sum of the times in ms; without records
+     *     that had an old time when they came
      * @param pauses in the same form, from the end of a batch in real time until its readers go on
-     * @param waiting by task: the time of the oldest record that was fetched and waits, or when the
-     *     task stopped reading to finish a batch, ms of the epoch; {@link PartitionBuffer#NONE}:
-     *     none waits
+     * @param waiting by task: the time of the oldest record that was fetched and waits, or when
+     *     everything was read, if that was later, or when the task stopped reading to finish a
+     *     batch, ms of the epoch; {@link PartitionBuffer#NONE}: none waits
+     * @param reached by task, topic and partition, separated by "/": the offset of the first record
+     *     that was not handed out yet; {@link #CLOSED}: the task reads no more
      * @param oddTime the first event time of a result that is more than a year ahead, or before
      *     1980; null: there was none
      */
@@ -60,6 +69,7 @@ public final class Traffic {
             Map<String, long[]> latencies,
             long[] pauses,
             Map<String, Long> waiting,
+            Map<String, Long> reached,
             Long oddTime)
             implements Serializable {}
 
@@ -131,11 +141,22 @@ public final class Traffic {
         written.computeIfAbsent(record.topic(), t -> volume())
                 .add(1, length(record.key()) + length(record.value()));
         if (isVisible) {
-            Long at = record.timestamp();
-            latencies
-                    .computeIfAbsent(record.topic(), t -> times())
-                    .addTime(at == null ? 0 : Math.max(0, System.currentTimeMillis() - at));
+            long now = System.currentTimeMillis();
+            long at = record.timestamp() == null ? now : record.timestamp();
+            if (now - at <= BOUNDS[BOUNDS.length - 1] || at >= caughtUp()) {
+                latencies
+                        .computeIfAbsent(record.topic(), t -> times())
+                        .addTime(Math.max(0, now - at));
+            }
         }
+    }
+
+    /**
+     * When all tasks had read everything, ms: what has an earlier time and is answered only now had
+     * that time when it came, or has waited for the end of a window.
+     */
+    private long caughtUp() {
+        return caughtUp.values().stream().mapToLong(Long::longValue).min().orElse(Long.MIN_VALUE);
     }
 
     private static long length(byte[] bytes) {
@@ -148,7 +169,21 @@ public final class Traffic {
 
     /** See {@link Figures#waiting}. */
     void waits(String task, long time) {
-        waiting.put(task, time);
+        waiting.put(task, Math.max(time, caughtUp.getOrDefault(task, Long.MIN_VALUE)));
+    }
+
+    /** See {@link Figures#reached}. */
+    void reached(String task, TopicPartition at, long offset) {
+        reached.put(task + SEPARATOR + at.topic() + SEPARATOR + at.partition(), offset);
+    }
+
+    /** A task has read everything that there is, at this time in ms; null: it reads no more. */
+    void caughtUp(String task, Long now) {
+        if (now == null) {
+            caughtUp.remove(task);
+        } else {
+            caughtUp.put(task, now);
+        }
     }
 
     /** A result has this event time, ms, whether its topic takes it or not. */
@@ -165,6 +200,7 @@ public final class Traffic {
                 now(latencies, isTaken),
                 pauses.now(isTaken),
                 new HashMap<>(waiting),
+                new HashMap<>(reached),
                 oddTime);
     }
 
@@ -218,6 +254,7 @@ public final class Traffic {
                     add(own.latencies, figures.latencies, times().parts.length);
                     own.pauses.add(figures.pauses);
                     own.waiting.putAll(figures.waiting);
+                    own.reached.putAll(figures.reached);
                     own.oddTime = own.oddTime == null ? figures.oddTime : own.oddTime;
                 });
     }

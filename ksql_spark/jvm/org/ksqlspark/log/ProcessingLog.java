@@ -215,18 +215,26 @@ public final class ProcessingLog {
 
     /** A row could not be computed; {@code record}: the row as JSON, or null. */
     public void failed(String query, String step, String message, String cause, String record) {
-        failed(query, step, message, cause, record, null);
+        failed(query, step, message, cause, record, null, true);
     }
 
-    /** As above; {@code input}: the record that the row comes from, null where it is not known. */
+    /**
+     * As above.
+     *
+     * @param input the record that the row comes from; null where it is not known
+     * @param counts whether the query's errors include it
+     */
     void failed(
             String query,
             String step,
             String message,
             String cause,
             String record,
-            LogEntry.Input input) {
-        counter(query).failed();
+            LogEntry.Input input,
+            boolean counts) {
+        if (counts) {
+            counter(query).failed();
+        }
         add(
                 query,
                 "." + step,

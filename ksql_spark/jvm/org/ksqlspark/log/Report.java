@@ -80,29 +80,30 @@ public abstract class Report implements ScalarFunction<Boolean> {
 
     /**
      * Its name has [log, query, step, message, cause], and the topic of the record that the row
-     * comes from where that is known. Its arguments are the row, if it is to be shown, then the
-     * record's partition and offset, if they are known.
+     * comes from where that is known. Its arguments are whether it failed only since an operand is
+     * NULL, which does not count; the row, if it is to be shown; then the record's partition and
+     * offset, if they are known.
      */
     public static final class Failed extends Report {
         public Failed(String said, DataType... inputTypes) {
             super(said, inputTypes);
         }
 
-        public boolean invoke() {
-            return failed(said[4], null, null);
+        public boolean invoke(boolean ofNull) {
+            return failed(said[4], null, null, !ofNull);
         }
 
-        public boolean invoke(UTF8String row) {
-            return failed(said[4], String.valueOf(row), null);
+        public boolean invoke(boolean ofNull, UTF8String row) {
+            return failed(said[4], String.valueOf(row), null, !ofNull);
         }
 
-        public boolean invoke(int partition, long offset) {
-            return failed(said[4], null, new LogEntry.Input(said[5], partition, offset));
+        public boolean invoke(boolean ofNull, int partition, long offset) {
+            return failed(said[4], null, new LogEntry.Input(said[5], partition, offset), !ofNull);
         }
 
-        public boolean invoke(UTF8String row, int partition, long offset) {
-            return failed(
-                    said[4], String.valueOf(row), new LogEntry.Input(said[5], partition, offset));
+        public boolean invoke(boolean ofNull, UTF8String row, int partition, long offset) {
+            LogEntry.Input input = new LogEntry.Input(said[5], partition, offset);
+            return failed(said[4], String.valueOf(row), input, !ofNull);
         }
     }
 
@@ -116,17 +117,17 @@ public abstract class Report implements ScalarFunction<Boolean> {
         }
 
         public boolean invoke(UTF8String cause) {
-            return failed(String.valueOf(cause), null, null);
+            return failed(String.valueOf(cause), null, null, true);
         }
 
         public boolean invoke(UTF8String cause, int partition, long offset) {
-            return failed(
-                    String.valueOf(cause), null, new LogEntry.Input(said[4], partition, offset));
+            LogEntry.Input input = new LogEntry.Input(said[4], partition, offset);
+            return failed(String.valueOf(cause), null, input, true);
         }
     }
 
-    final boolean failed(String cause, String row, LogEntry.Input input) {
-        ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], cause, row, input);
+    final boolean failed(String cause, String row, LogEntry.Input input, boolean counts) {
+        ProcessingLog.of(said[0]).failed(said[1], said[2], said[3], cause, row, input, counts);
         return false;
     }
 }

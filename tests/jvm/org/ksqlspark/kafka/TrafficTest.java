@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.Test;
 
 import java.util.List;
@@ -87,5 +88,42 @@ final class TrafficTest {
         assertArrayEquals(new long[] {1, 2}, numbers(found.get("written").get("out")));
         assertEquals(5, found.get("waiting").get("0 in").asLong());
         Traffic.forget("remote", "q");
+    }
+
+    @Test
+    void aTimeThatWasOldWhenItsRecordCameIsNoLatency() throws Exception {
+        Traffic traffic = Traffic.of("past", "q");
+        long now = System.currentTimeMillis();
+        traffic.wrote(record(3_600_000), true);
+        assertEquals(1, numbers(report("past").get("q").get("latencies").get("out"))[14]);
+        traffic.caughtUp("0 in", now);
+        traffic.caughtUp("1 in", now - 7_200_000);
+        traffic.wrote(record(3_600_000), true);
+        long[] found = numbers(report("past").get("q").get("latencies").get("out"));
+        assertEquals(2, found[14], "the other task may have had it for long");
+        traffic.caughtUp("1 in", now);
+        traffic.wrote(record(3_600_000), true);
+        traffic.wrote(record(0), true);
+        found = numbers(report("past").get("q").get("latencies").get("out"));
+        assertEquals(2, found[14]);
+        assertEquals(1, found[0] + found[1] + found[2] + found[3] + found[4] + found[5]);
+        traffic.caughtUp("0 in", null);
+        traffic.caughtUp("1 in", null);
+        traffic.wrote(record(3_600_000), true);
+        assertEquals(3, numbers(report("past").get("q").get("latencies").get("out"))[14]);
+        Traffic.forget("past", "q");
+    }
+
+    @Test
+    void aRecordWaitsSinceAllBeforeItWasReadAtTheEarliest() throws Exception {
+        Traffic traffic = Traffic.of("waits", "q");
+        traffic.caughtUp("0 in", 1000L);
+        traffic.waits("0 in", 10);
+        assertEquals(1000, report("waits").get("q").get("waiting").get("0 in").asLong());
+        traffic.waits("0 in", 2000);
+        assertEquals(2000, report("waits").get("q").get("waiting").get("0 in").asLong());
+        traffic.reached("0 in", new TopicPartition("in", 3), 14);
+        assertEquals(14, report("waits").get("q").get("reached").get("0 in/in/3").asLong());
+        Traffic.forget("waits", "q");
     }
 }

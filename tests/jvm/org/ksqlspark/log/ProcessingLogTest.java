@@ -33,7 +33,9 @@ class ProcessingLogTest {
         ProcessingLog.gather("gathered");
         try {
             ProcessingLog log = ProcessingLog.of("gathered");
-            log.failed("Q1", "Project", "failed", null, null, new LogEntry.Input("t", 3, 14));
+            LogEntry.Input at = new LogEntry.Input("t", 3, 14);
+            log.failed("Q1", "Project", "failed", null, null, at, false);
+            assertArrayEquals(new long[5], ProcessingLog.counts("gathered", "Q1"));
             log.failed("Q1", "HavingFilter", "failed", null, null);
             List<String> found = ProcessingLog.gathered("gathered");
             String input = "\"input\":{\"topic\":\"t\",\"partition\":3,\"offset\":14}}";
