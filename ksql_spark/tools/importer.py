@@ -252,7 +252,7 @@ def _watch(source: Client, target: Client, options: argparse.Namespace, console:
             console.status(f"comparison {number} begins")
             latest = {}
             for compared in shadow.compare(source, target):
-                latest[compared.what] = compared
+                latest[compared.what] = comparisons[compared.what] = compared  # Ctrl-C may come now
                 line = _comparison(compared)
                 if reported.get(compared.what) != line:
                     reported[compared.what] = line
