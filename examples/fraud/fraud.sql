@@ -5,7 +5,7 @@ SET 'auto.offset.reset' = 'earliest';
 CREATE STREAM payments (id INT, card STRING, place STRING, latitude DOUBLE, longitude DOUBLE, amount DOUBLE)
   WITH (KAFKA_TOPIC = 'payments', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
--- The same topic under a second name: a stream cannot be joined with itself.
+-- The same topic under a second name, because ksqlDB cannot join a stream with itself.
 CREATE STREAM later_payments (id INT, card STRING, place STRING, latitude DOUBLE, longitude DOUBLE, amount DOUBLE)
   WITH (KAFKA_TOPIC = 'payments', VALUE_FORMAT = 'JSON');
 
