@@ -95,7 +95,7 @@ def test_each_member_of_a_mixed_list_is_looked_at_a_few_times(monkeypatch: pytes
     predicate = _predicate(f"i IN (i + 1, {', '.join(map(str, range(members)))})")
     for module in (failures, lowering):
         monkeypatch.setattr(module, "nullness", counting)
-    lowering.lower_reporting(predicate, lambda node, cause: "true")
+    lowering.lower_reporting(predicate, lambda node, cause, has_null: "true")
     assert seen < 30 * members
 
 
