@@ -54,9 +54,9 @@ def arguments(
 #: Spark's aggregates in the texts of specs
 _AGGREGATES = frozenset(
     (
-        "avg", "bool_and", "bool_or", "collect_list", "corr", "count", "first", "hll_sketch_agg", "last",
-        "max", "max_by", "median", "min", "min_by", "percentile", "percentile_approx", "percentile_disc",
-        "stddev_samp", "sum", "var_samp",
+        "avg", "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count", "first",
+        "hll_sketch_agg", "last", "max", "max_by", "median", "min", "min_by", "percentile",
+        "percentile_approx", "percentile_disc", "stddev_samp", "sum", "var_samp",
     )
 )  # fmt: skip
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[A-Za-z_]\w*(?:\.`(?:[^`]|``)*`)?\(|`(?:[^`]|``)*`|[()]")

@@ -208,6 +208,8 @@ MODELS: tuple[Model, ...] = (
     Model("BOOL_OR", ("t",), _any("t", True)),
     Model("MEDIAN", ("d",), _median),
     Model("APPROX_PERCENTILE", ("i", 0.5), _percentile),
+    Model("PERCENTILE_CONT", ("d", 0.5), _median),
+    Model("PERCENTILE_DISC", ("i", 0.5), _percentile),
     Model(
         "STRING_AGG", ("s", ", "), lambda rows: ", ".join(_values("s", rows)) if _values("s", rows) else None
     ),
