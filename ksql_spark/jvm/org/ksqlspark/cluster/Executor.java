@@ -65,6 +65,8 @@ final class Executor implements ExecutorPlugin {
     private boolean report(PluginContext context) {
         Map<String, Map<String, ErrorCounts>> errors = ProcessingLog.takeCounts();
         Map<String, Traffic.Figures> traffic = Traffic.take();
+        Map<StateEntries.Query, Map<StateEntries.Store, StateEntries.Count>> entries =
+                StateEntries.take();
         try {
             ExecutorReport report =
                     new ExecutorReport(
@@ -72,7 +74,7 @@ final class Executor implements ExecutorPlugin {
                             RemoteRuns.report(),
                             errors,
                             traffic,
-                            StateEntries.all(),
+                            entries,
                             CacheBudget.shared().used());
             long asked = Ownership.now();
             byte[] answer = (byte[]) context.ask(Message.write(report));
@@ -85,6 +87,7 @@ final class Executor implements ExecutorPlugin {
         } catch (Exception failure) {
             errors.forEach(ProcessingLog::count); // they belong into the next report
             Traffic.add(traffic);
+            StateEntries.add(entries);
             if (!isClosing) {
                 LOG.warn("the driver did not answer: {}", failure.toString());
             }

@@ -15,7 +15,7 @@ import java.util.Map;
  * @param runs how its tasks read
  * @param errors by processing log and query: errors of single records since the report before
  * @param traffic by server and query: what its tasks have read and written since then
- * @param entries how many entries its stores have
+ * @param entries by query and store: how many entries those stores have that have changed
  * @param cached bytes in its caches of state
  */
 record ExecutorReport(

@@ -45,8 +45,14 @@ public final class StateEntries {
     }
 
     private static void add(Query query, Store store, Count count) {
-        QUERIES.computeIfAbsent(query, q -> new ConcurrentHashMap<>())
-                .merge(store, count, Count::later);
+        // at once: take() must not come in between
+        QUERIES.compute(
+                query,
+                (q, known) -> {
+                    Map<Store, Count> stores = known == null ? new ConcurrentHashMap<>() : known;
+                    stores.merge(store, count, Count::later);
+                    return stores;
+                });
     }
 
     // ---- for Python ----
@@ -66,15 +72,21 @@ public final class StateEntries {
 
     // ---- between JVMs ----
 
-    /** All counts of this JVM. */
-    public static Map<Query, Map<Store, Count>> all() {
-        Map<Query, Map<Store, Count>> all = new HashMap<>();
-        QUERIES.forEach((query, stores) -> all.put(query, new HashMap<>(stores)));
-        return all;
+    /** An executor's counts that have changed since they were taken last. */
+    public static Map<Query, Map<Store, Count>> take() {
+        Map<Query, Map<Store, Count>> taken = new HashMap<>();
+        for (Query query : QUERIES.keySet()) {
+            Map<Store, Count> stores = QUERIES.remove(query);
+            if (stores != null) {
+                taken.put(query, stores);
+            }
+        }
+        return taken;
     }
 
     /**
-     * Adds the counts of an executor; a task may have moved, so the later count of a store stays.
+     * Adds counts that were taken: the driver an executor's, an executor what it did not send. A
+     * task may have moved, so the later count of a store stays.
      */
     public static void add(Map<Query, Map<Store, Count>> counts) {
         counts.forEach(

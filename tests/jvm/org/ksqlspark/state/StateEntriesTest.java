@@ -24,6 +24,17 @@ class StateEntriesTest {
     }
 
     @Test
+    void whatWasTakenIsThereOnceItIsAdded() {
+        StateEntries.set(QUERY, FIRST, 3);
+        Map<StateEntries.Query, Map<StateEntries.Store, StateEntries.Count>> taken =
+                StateEntries.take();
+        assertEquals(0, StateEntries.of("server", "Q", "run"));
+        StateEntries.add(taken);
+        assertEquals(3, StateEntries.of("server", "Q", "run"));
+        StateEntries.forget("server", "Q");
+    }
+
+    @Test
     void theLaterCountOfAStoreThatMovedStays() {
         StateEntries.set(QUERY, FIRST, 3);
         long now = System.currentTimeMillis();
