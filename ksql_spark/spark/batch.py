@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef, Expression, walk
+from ksql_spark.expressions import ColumnRef, Expression, Literal, walk
 from ksql_spark.formats import json_serde
 from ksql_spark.functions import registry
 from ksql_spark.functions.lowering import lower, lower_condition
@@ -313,7 +313,14 @@ class _Builder:
                 window = f" OVER ({' '.join([*parts, frame])})"
                 if call.condition is not None:
                     window = f" FILTER (WHERE {lower_condition(call.condition, self._computed)}){window}"
-                text = aggregate_calls.extended(self._text(call, arguments, True), window)
+                # by names: functions in arguments are no aggregates
+                names = [
+                    text if isinstance(argument, Literal) else f"`__arg_{i}`"
+                    for i, (argument, text) in enumerate(zip(call.arguments, arguments, strict=True))
+                ]
+                text = aggregate_calls.extended(self._text(call, names, True), window)
+                for name, argument_text in zip(names, arguments, strict=True):
+                    text = text.replace(name, argument_text)
             results.append(named(f"cast({text} AS {spark_type(call.type)})", call.name))
         return f"SELECT {below.columns}, {', '.join(results)} {below.rows}"
 

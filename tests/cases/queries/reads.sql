@@ -65,6 +65,14 @@ SELECT id, LAG(item, 1, 'none') OVER (ORDER BY id) AS before, COUNT(*) OVER (ORD
 -- 3  | tea    | 3    | 1.0
 -- 4  | jam    | 3    | 1.0
 -- 5  | jam    | 2    | 9.0
+SELECT id, BOOL_AND(item LIKE 't%') OVER (PARTITION BY who) AS teas FROM sold ORDER BY id;
+--@rows
+-- id | teas
+-- 1  | false
+-- 2  | true
+-- 3  | false
+-- 4  | false
+-- 5  | false
 SELECT item, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY item) AS running, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM sold GROUP BY item ORDER BY item;
 --@rows
 -- item | n | running | place
