@@ -26,10 +26,10 @@ help: ## list the targets
 setup: $(RUNTIME) $(JVM) $(TOOLS) ## install everything to run, test and change ksql-spark
 	@:
 
-run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server and the SQL shell
+run: $(RUNTIME) $(JVM) ## start Kafka (port 9092), Spark, the server (8088) and the SQL shell (ARGS="--listen HOST:PORT --kafka-listen HOST:PORT", --help)
 	@$(BIN)/ksql-spark $(ARGS)
 
-server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
+server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C (ARGS as for make run)
 	@$(BIN)/ksql-spark server $(ARGS)
 
 demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
