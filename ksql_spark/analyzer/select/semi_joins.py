@@ -71,7 +71,7 @@ class Inner(BoundRelation):
 
     def values(self, used: Set[str]) -> list[NamedExpression]:
         """Its columns beside the key whose unique names are ``used``."""
-        columns = {c.name: c.type for c in self.schema.value} | self.hidden
+        columns = {c.name: c.type for c in self.schema.value} | dict(self.hidden)
         return [
             NamedExpression(self.internal(name), ColumnRef(name, type_))
             for name, type_ in columns.items()
