@@ -854,8 +854,9 @@ CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR W
       columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
       topic O, key KAFKA, value JSON
     Project key [ID AS ID] value [A AS A, B AS B]
-      Join SEMI STREAM_STREAM on ID = KSQL_0_ID and (KSQL_0_ROWTIME > ROWTIME) as ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
-        Source L
+      Join SEMI STREAM_STREAM on ID = KSQL_0_ID and (KSQL_0_ROWTIME > KSQL_ROWTIME_KSQL_0_ID) as ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+        Project key [ID AS ID] value [A AS A, B AS B, ROWTIME AS KSQL_ROWTIME_KSQL_0_ID]
+          Source L
         Project key [ID AS KSQL_0_ID] value [ROWTIME AS KSQL_0_ROWTIME]
           Source R
 
