@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from ksql_spark.client.packages import install
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
@@ -36,7 +37,6 @@ from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY
 #: disk space for JVM artifacts, class archives and a small server's data, bytes
 DISK = 2 * GIGABYTE
 TIMEOUT_S = 5.0
-INSTALL = "pip install 'ksql-spark[server]'"
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -68,7 +68,11 @@ def packages(config: Config) -> Finding:
     names = [match[0] for text in of_server if (match := _NAME.match(text)) and "sys_platform" not in text]
     missing = [name for name in names if not _is_installed(name)]
     if missing:
-        return Finding("bad", f"without {', '.join(missing)}", f"Only the client is installed: {INSTALL}")
+        return Finding(
+            "bad",
+            f"without {', '.join(missing)}",
+            f"Only the client is installed: {install('ksql-spark[server]')}",
+        )
     return Finding("ok", f"ksql-spark {importlib.metadata.version('ksql-spark')}, all packages of the server")
 
 
@@ -85,7 +89,7 @@ def java_runtime(config: Config) -> Finding:
     try:
         home = java.java_home()
     except KsqlError as error:
-        return Finding("bad", "none that fits", f"{error.message} Or: pip install 'ksql-spark[java]'")
+        return Finding("bad", "none that fits", f"{error.message} Or: {install('ksql-spark[java]')}")
     version = java.version(home)
     shown = f"{version or 'found'} in {home}"
     if 0 < version < JAVA_OF_REGISTRY:
