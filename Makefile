@@ -18,7 +18,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -98,6 +98,10 @@ fuzz: setup ## 200,000 damaged records of each format, read by the JVM and by Py
 test-dbt: setup ## dbt, installed in build/dbt, on a real server
 	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
 	@$(BIN)/python -m pytest -q tests/integration/test_dbt.py $(ARGS)
+
+test-containers: setup ## the image and the compose file of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
+	@[ -x build/podman-compose/bin/podman-compose ] || { $(BIN)/python -m venv build/podman-compose && build/podman-compose/bin/pip install --quiet 'podman-compose>=1.6,<2'; }
+	@TEST_CONTAINERS=$${TEST_CONTAINERS:-$(CURDIR)/build/containers} $(BIN)/python -m pytest -q -s tests/docker $(ARGS)
 
 test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, and in Chromium, on a real server
 	@[ -x build/jupyter/bin/jupyter-lab ] || { $(BIN)/python -m venv build/jupyter && build/jupyter/bin/pip install --quiet jupyterlab; }
