@@ -175,6 +175,9 @@ def _check_shown(
         elif (program := text.partition(" ")[0]) in PROGRAMS:
             last = [program, text]
             found = printed(last)
+        elif text.startswith("COPY"):
+            last = [url, "-e", text]
+            found = printed(last)
         elif text.startswith("```sql"):
             for piece in grammar.split(text.removeprefix("```sql").removesuffix("```")):
                 if piece.verb in ("SET", "UNSET"):
