@@ -157,8 +157,8 @@ def _check_shown(
 
     def printed(arguments: list[str]) -> list[list[str]]:
         if arguments[0] in PROGRAMS:
-            out = subprocess.check_output(arguments[1], shell=True, text=True, timeout=TIMEOUT_S)
-            return [_words(line) for line in out.splitlines()]
+            done = subprocess.run(arguments[1], shell=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+            return [_words(line) for line in done.stdout.splitlines()]
         main(arguments)
         shown = capsys.readouterr()
         return [_words(line) for line in (shown.out + shown.err).splitlines()]
