@@ -29,6 +29,7 @@ PRIVATE = re.compile(
 )
 #: classes of ours that borrow something outside the packages of internals, and why they have to
 OUTSIDE = {
+    "extension.JarCall": "the settings of a session, in a task",
     "formats.KafkaCodec": "Kafka's hash of keys",
     "kafka.ArchivedRecords": "Kafka has no other class of headers",
     "kafka.CollectedRecords": "Kafka has no other class of headers",
