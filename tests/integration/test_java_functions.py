@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from tests.integration import java_jars
 from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "java-functions.md"
 
 
 class Server:
@@ -59,6 +62,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jar = java_jars.compiled(folder)
     shutil.copy(jar, folder / "second.jar")
     (folder / "broken.jar").write_text("this is no jar")
+    sources = tmp_path_factory.mktemp("page")
+    (code,) = re.findall(r"^```java\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M)
+    (sources / "Area.java").write_text(code)
+    java_jars.compiled(folder, "area.jar", sources)
     return folder
 
 
@@ -225,3 +232,11 @@ def test_arguments_that_no_variant_takes(server: Server, orders: str) -> None:
     with pytest.raises(KsqlError, match=r"multiply|MULTIPLY") as refused:
         server.run("CREATE STREAM x AS SELECT id, MULTIPLY(note, 1) AS m FROM orders;")
     assert "(BIGINT V1, BIGINT V2)" in refused.value.message
+
+
+def test_the_page(server: Server) -> None:
+    _, statements = re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), flags=re.S | re.M)
+    created, _, read = statements.rpartition("SELECT ")
+    server.run(created)
+    query, result = read.split("   -- ")
+    assert server.rows(f"SELECT {query}") == [[float(result)]]

@@ -143,9 +143,7 @@ public final class JarDescription {
     }
 
     private void addVariants(
-            ObjectNode function,
-            Class<?> owner,
-            Class<? extends Annotation> mark) {
+            ObjectNode function, Class<?> owner, Class<? extends Annotation> mark) {
         ArrayNode variants = function.putArray("variants");
         Method[] methods = owner.getDeclaredMethods();
         Arrays.sort(methods, Comparator.comparing(JarMethod::text));

@@ -125,9 +125,7 @@ public final class JarFunctions {
 
         @Override
         public DataType resultType() {
-            return new StructType()
-                    .add("value", call.returned)
-                    .add("error", DataTypes.StringType);
+            return new StructType().add("value", call.returned).add("error", DataTypes.StringType);
         }
 
         @Override
@@ -248,9 +246,7 @@ public final class JarFunctions {
         private Object live(State state) {
             if (!state.isLive) {
                 state.live =
-                        state.kept == null
-                                ? opened().initialize()
-                                : opened().decode(state.kept);
+                        state.kept == null ? opened().initialize() : opened().decode(state.kept);
                 state.isLive = true;
             }
             return state.live;

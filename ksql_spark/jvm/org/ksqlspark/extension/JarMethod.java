@@ -36,8 +36,7 @@ final class JarMethod {
      */
     static JarMethod of(Path jar, JsonNode code) {
         try {
-            Class<?> owner =
-                    Class.forName(code.get("class").asText(), true, JarClasses.of(jar));
+            Class<?> owner = Class.forName(code.get("class").asText(), true, JarClasses.of(jar));
             String wanted = code.get("method").asText();
             for (Method method : owner.getMethods()) {
                 if (text(method).equals(wanted)) {

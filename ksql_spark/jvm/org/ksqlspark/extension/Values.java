@@ -113,8 +113,7 @@ final class Values {
     private static Reader struct(SqlStruct type) {
         Schema schema = schema(type);
         List<Field> fields = schema.fields();
-        List<Reader> readers =
-                type.fields().stream().map(field -> reader(field.type())).toList();
+        List<Reader> readers = type.fields().stream().map(field -> reader(field.type())).toList();
         return (from, at) -> {
             SpecializedGetters row = from.getStruct(at, fields.size());
             Struct struct = new Struct(schema);
@@ -145,9 +144,7 @@ final class Values {
                             .optional()
                             .build();
             case ARRAY ->
-                    SchemaBuilder.array(schema(((SqlArray) type).getItemType()))
-                            .optional()
-                            .build();
+                    SchemaBuilder.array(schema(((SqlArray) type).getItemType())).optional().build();
             case MAP ->
                     SchemaBuilder.map(
                                     schema(((SqlMap) type).getKeyType()),

@@ -135,7 +135,8 @@ final class JarFunctionsTest {
         String code =
                 """
                 {"name": "COUNTED", "kind": "SCALAR", "method": "counted(int)", "types": ["INTEGER"],
-                "returns": "INTEGER", "spark": "int", "deterministic": true}""";
+                "returns": "INTEGER", "spark": "int", "deterministic": true}\
+                """;
         return ((ObjectNode) JSON.readTree(code))
                 .put("class", OF_SPARK + "Counted")
                 .put("jar", jar.toString());
@@ -147,10 +148,8 @@ final class JarFunctionsTest {
 
     @Test
     void aJarHasItsOwnClasses() throws IOException {
-        ScalarFunction<?> one =
-                (ScalarFunction<?>) bound("jar", counted(jar("a.jar")), "a int");
-        ScalarFunction<?> other =
-                (ScalarFunction<?>) bound("jar", counted(jar("b.jar")), "a int");
+        ScalarFunction<?> one = (ScalarFunction<?>) bound("jar", counted(jar("a.jar")), "a int");
+        ScalarFunction<?> other = (ScalarFunction<?>) bound("jar", counted(jar("b.jar")), "a int");
         assertEquals(1, one.produceResult(row(5)));
         assertEquals(2, one.produceResult(row(5)));
         assertEquals(1, other.produceResult(row(5)));
@@ -166,8 +165,8 @@ final class JarFunctionsTest {
         assertFalse(outcome.isDeterministic());
         InternalRow failed = (InternalRow) outcome.produceResult(row(-1));
         assertTrue(failed.isNullAt(0));
-        String error = failed.getUTF8String(1).toString();
-        assertTrue(error.startsWith("IllegalArgumentException: a negative number (JarFunctions"));
+        assertEquals(
+                "IllegalArgumentException: a negative number", failed.getUTF8String(1).toString());
         InternalRow missing = (InternalRow) outcome.produceResult(row((Object) null));
         assertEquals(
                 "IllegalArgumentException: argument 1 is NULL, and the function takes int",
@@ -185,7 +184,8 @@ final class JarFunctionsTest {
                                 {"name": "COLLECTED", "kind": "AGGREGATE", "method": "make()",
                                 "types": ["BIGINT"], "returns": "BIGINT", "spark": "bigint",
                                 "aggregate": {"array": "BIGINT"}, "stored": "array<bigint>",
-                                "initial": []}""");
+                                "initial": []}\
+                                """);
         code.put("class", OF_SPARK + "Collected").put("jar", jar("a.jar").toString());
         BoundFunction made = bound("jar", code, "a bigint");
         assertEquals("COLLECTED of array<bigint>", made.name());
@@ -219,16 +219,16 @@ final class JarFunctionsTest {
         JsonNode described = JarDescription.describe(jar("a.jar"));
         assertEquals(
                 "[\"collected\",\"counted\"]",
-                JSON.valueToTree(described.get("functions").findValuesAsText("name").stream()
-                                .filter(name -> name.endsWith("ed"))
-                                .toList())
+                JSON.valueToTree(
+                                described.get("functions").findValuesAsText("name").stream()
+                                        .filter(name -> name.endsWith("ed"))
+                                        .toList())
                         .toString());
         List<String> problems = new ArrayList<>();
         described.get("problems").forEach(problem -> problems.add(problem.asText()));
         assertEquals(
                 List.of(
-                        OF_SPARK
-                                + "Counted.hidden(int): the class and the method must be public",
+                        OF_SPARK + "Counted.hidden(int): the class and the method must be public",
                         OF_SPARK + "Nothing: it has no method with @Udf"),
                 problems);
     }

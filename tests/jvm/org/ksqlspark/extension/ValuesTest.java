@@ -91,8 +91,7 @@ final class ValuesTest {
 
     @Test
     void sparksValuesAreThoseOfItsRows() {
-        assertEquals(
-                UTF8String.fromString("a"), Values.writer(SqlTypes.STRING).write("a"));
+        assertEquals(UTF8String.fromString("a"), Values.writer(SqlTypes.STRING).write("a"));
         assertEquals(
                 Decimal.apply(new BigDecimal("1.50"), 5, 2),
                 Values.writer(SqlTypes.decimal(5, 2)).write(new BigDecimal("1.5")));
