@@ -26,7 +26,7 @@ from ksql_spark.functions.signatures import (
     match_signature,
 )
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.functions.spec import Category, Kind, OnNull, Origin, Spec
+from ksql_spark.functions.spec import Category, Kind, Lowering, OnNull, Origin, Spec
 from ksql_spark.functions.user import Resolve
 from ksql_spark.types import (
     PRIMITIVES,
@@ -304,6 +304,11 @@ def _constant(text: str) -> Any:
     if bare.endswith("D"):
         return float(bare[:-1])
     return int(bare.rstrip("L")) if bare.rstrip("L").lstrip("-").isdigit() else None
+
+
+def state_text(lowering: Lowering, arguments: Sequence[str], types: Sequence[SqlType]) -> str:
+    """The text by which the state of an aggregate is known."""
+    return (lowering.of_state if isinstance(lowering, JarLowering) else lowering)(arguments, types)
 
 
 def lowering_of(node: Expression) -> JarLowering | None:

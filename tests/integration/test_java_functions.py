@@ -199,8 +199,37 @@ def test_an_aggregate_with_structs(server: Server, orders: str) -> None:
     )
     query = "SELECT s->SAMPLE_SIZE AS n, s->SUM AS sum, s->MEAN AS mean, t, l FROM stats WHERE k = 1;"
     server.until(query, [[1, 1.5, 1.5, Decimal("6.50"), 3000000000]])
+    assert server.rows("SELECT MULTIPLY(l, 2) AS m FROM stats WHERE k = 1;") == [[6000000000]]
     batch = "SELECT SUMMARY_STATS(price)->SUM AS s, TOTAL(qty) AS q FROM orders WHERE id IN (1, 3);"
     assert server.rows(batch) == [[1.5, 3000000005]]
+
+
+def test_state_goes_on_with_another_jar(
+    broker: EmbeddedBroker, spark_process: SparkProcess, tmp_path: Path
+) -> None:
+    jar = java_jars.compiled(tmp_path / "ext", "functions-1.0.jar")
+    config = {
+        "bootstrap.servers": broker.bootstrap_servers,
+        "ksql.spark.data.dir": str(tmp_path),
+        "ksql.service.id": "java_functions_restart_",
+        "ksql.functions.total.unused": "1",
+    }
+    for number, total in ((1, 1), (2, 3)):
+        engine = Engine(Config(config), spark_process)
+        engine.start()
+        try:
+            server = Server(engine)
+            if number == 1:
+                server.run(
+                    "CREATE STREAM s (n BIGINT) WITH (kafka_topic='jar_kept', value_format='JSON',"
+                    " partitions=1); CREATE TABLE kept AS SELECT 1 AS k, TOTAL(n) AS t FROM s GROUP BY 1;"
+                )
+            server.run(f"INSERT INTO s VALUES ({number});")
+            server.until("SELECT t FROM kept WHERE k = 1;", [[total]])
+        finally:
+            engine.stop()
+        jar = jar.rename(jar.with_name("functions-1.1.jar"))
+        config["ksql.functions.total.unused"] = "2"
 
 
 def test_sessions_merge(server: Server, orders: str) -> None:

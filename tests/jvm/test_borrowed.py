@@ -238,5 +238,6 @@ def test_borrowing_is_done_in_one_place() -> None:
 def test_only_internals_use_reflection() -> None:
     folder = PRODUCT / "org" / "ksqlspark"
     for file in folder.rglob("*.java"):
-        if file.relative_to(folder).parts[0] != "internals":
+        # the package extension looks at the classes of users
+        if file.relative_to(folder).parts[0] not in ("internals", "extension"):
             assert not REFLECTION.search(file.read_text(encoding="utf-8")), file
