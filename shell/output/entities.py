@@ -302,6 +302,10 @@ def _types(entity: Entity) -> Iterator[Part]:
     yield table(["Type Name", "Schema"], rows)
 
 
+def _views(entity: Entity) -> Iterator[Part]:
+    yield table(["View", "Query"], [[v.get("name"), v.get("query")] for v in entity.get("views") or []])
+
+
 def _variables(entity: Entity) -> Iterator[Part]:
     yield table(
         ["Variable Name", "Value"], [[v.get("name"), v.get("value")] for v in entity.get("variables") or []]
@@ -426,7 +430,10 @@ def _describe(source: Entity) -> Iterator[Part]:
         yield from _constraints(source)
         yield from _topics_found(source)
         yield from _origin(source)
-        yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
+        if source.get("type") == "VIEW":
+            yield label("Statement", source.get("statement"))
+        else:
+            yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
         return
     yield label("Type", source.get("type"))
     yield label("Timestamp field", source.get("timestamp") or "Not set - using <ROWTIME>")
@@ -654,6 +661,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "terminate_query": _terminated,
     "type_list": _types,
     "variables": _variables,
+    "views": _views,
     "versions": _versions,
     "warning_entity": _message,
 }
