@@ -16,6 +16,7 @@ interface Props {
 const STEP = 1.25;
 /** What is smaller, nobody can read; the map shows the rest. */
 const LEAST_FIT = 0.4;
+const MOST_FIT = 1.25;
 /** Below this scale there are only names. */
 const FAR = 0.62;
 /** So many lines may move: each of them is drawn again and again. */
@@ -39,7 +40,7 @@ export function Canvas({ shape, culprits, search }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const fitting = Math.max(LEAST_FIT, Math.min(1, size.width / placed.width, size.height / placed.height));
+  const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, size.height / placed.height));
   const scale = zoom ?? fitting;
   const needle = search.trim().toLowerCase();
   const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? leftmost(shape, placed);

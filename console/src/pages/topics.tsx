@@ -50,6 +50,9 @@ function TopicList() {
 
 function Topic({ name }: { name: string }) {
   const sources = sourcesOver(name);
+  const listed = useAsked(() => run("SHOW ALL TOPICS EXTENDED;"), "topics", 20_000);
+  const found = listed.value?.[0]?.topics?.find((one) => one.name === name);
+  const readers = readersOf(name);
   const print = `PRINT ${textInSql(name)}`;
   const declared = `CREATE STREAM name (\n  -- columns\n) WITH (KAFKA_TOPIC = ${textInSql(name)}, VALUE_FORMAT = 'JSON');`;
   return (
@@ -62,6 +65,14 @@ function Topic({ name }: { name: string }) {
         <a href={formatRoute("flow", "", { focus: `topic:${name}`, topics: "all" })}>In the flow</a>
         <a href={formatRoute("editor", "", { sql: declared })}>Declare a stream over it</a>
       </header>
+      {found && (
+        <div class="cards">
+          <div class="figure"><b>{count(found.recordCount)}</b><small>records</small></div>
+          <div class="figure"><b>{kept(found.retentionMs, found.isCompacted)}</b><small>kept</small></div>
+          <div class="figure"><b>{count(found.replicaInfo.length)}</b><small>{found.replicaInfo.length === 1 ? "partition" : "partitions"}, replicas: {Math.max(0, ...found.replicaInfo)}</small></div>
+          <div class="figure"><b>{count(found.consumerCount)}</b><small>consumers, in groups: {count(found.consumerGroupCount)}</small></div>
+        </div>
+      )}
       <Offered least="developer" of={`topic:${name}`} what="Reading the records of a topic">
         <Records
           choices={[
@@ -72,12 +83,15 @@ function Topic({ name }: { name: string }) {
         <RawRecordsCard topic={name} />
       </Offered>
       <TopicCharts topic={name} />
+      <div class="charts">
       <div class="card">
         <h2>Streams and tables over it</h2>
         {sources.length === 0 && <p class="hint">None.</p>}
         <ul>
           {sources.map((one) => <li key={one.id}><a href={formatRoute("source", one.name)}>{one.name}</a> {one.kind.toLowerCase()}, keys {one.formats?.[0]}, values {one.formats?.[1]}</li>)}
         </ul>
+      </div>
+      <div class="card"><h2>Read by</h2><p>{readers.length === 0 ? <span class="hint">No query.</span> : linksTo("query")(readers.join(", "))}</p></div>
       </div>
     </section>
   );
