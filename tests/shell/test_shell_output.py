@@ -307,7 +307,13 @@ def test_other_entities(entity: dict[str, object], line: str) -> None:
 
 def test_extended_topics() -> None:
     rows = [
-        {"name": "a", "replicaInfo": [1, 1], "recordCount": 7, "retentionMs": 604800000, "isCompacted": False},
+        {
+            "name": "a",
+            "replicaInfo": [1, 1],
+            "recordCount": 7,
+            "retentionMs": 604800000,
+            "isCompacted": False,
+        },
         {"name": "b", "replicaInfo": [1], "recordCount": 2, "retentionMs": -1, "isCompacted": True},
         {"name": "c", "replicaInfo": [1], "recordCount": 0, "retentionMs": -1, "isCompacted": False},
         {"name": "d", "replicaInfo": [1], "recordCount": 0, "retentionMs": 3600000, "isCompacted": True},
