@@ -24,7 +24,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from throughput import OURS, STREAMS, Contents, contents, fill, median, shown
+from throughput import AUCTIONS, OURS, STREAMS, Contents, contents, fill, median, shown
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
@@ -69,7 +69,7 @@ def main() -> None:
         stack.callback(producer.close)
         names = options.only.split(",")
         if options.records:
-            expected = fill(engine.services.admin, producer, options.records)
+            expected = fill(engine.services.admin, producer, options.records, AUCTIONS)
             engine.execute(Request(STREAMS))
             for name in names:
                 compare(engine, name, expected[name], options.records, options.rounds)

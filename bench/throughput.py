@@ -1,6 +1,6 @@
 """Throughput on a backlog: our queries, and the same hand-written for PySpark and Kafka Streams, in one run.
 
-    python bench/throughput.py [--records 2000000] [--rounds 5] [--only stateless,by-key,…]
+    python bench/throughput.py [--records 2000000] [--keys 10000] [--rounds 5] [--only stateless,by-key,…]
                                [--sides ours,pyspark,streams]
 
 | query | reads | writes |
@@ -67,7 +67,10 @@ LINGER_MS = 5
 Side = Callable[[str, str], Callable[[], None]]
 #: queries that can be hand-written in PySpark for real-time mode
 BY_HAND = ("stateless", "by-key", "by-value")
+#: keys of orders, and of bids unless --keys says otherwise
 AUCTIONS = 10_000
+#: bids cycle through the auctions in steps of this prime number
+STRIDE = 2_654_435_761
 #: event time between two orders, so that a million of them span about an hour
 STEP_MS = 4
 BID = "auction STRING, bidder BIGINT, price BIGINT, channel STRING, url STRING, extra STRING"
@@ -122,27 +125,34 @@ class Contents:
         return f"{self.records:,} records{sums}"
 
 
-def fill(admin: KafkaAdmin, producer: RecordProducer, count: int) -> dict[str, Contents]:
-    """Write the records; returns the expected contents of each query's sink."""
+def fill(admin: KafkaAdmin, producer: RecordProducer, count: int, auctions: int) -> dict[str, Contents]:
+    """Write the records; returns the expected contents of each query's sink.
+
+    Args:
+        admin: creates the topics.
+        producer: writes to them.
+        count: of bids; orders and payments are half as many each.
+        auctions: how many auctions the bids are for.
+    """
     for topic in ("bids", "auctions", "orders", "payments"):
         admin.create_topic(topic, 2, config={"retention.ms": "-1"})
     began_ms = (int(time.time()) - 86_400) * 1000
-    for i in range(AUCTIONS):
+    for i in range(auctions):
         auction = {"item": f"item {i}", "reserve": reserve(i)}
         producer.send_async("auctions", str(i).encode(), json.dumps(auction).encode(), began_ms)
     rng = random.Random(1)
     passing = doubled = total = reserves = 0
     ranked = Ranked()
     for i in range(count):
-        price = rng.randrange(5000)
+        number, price = i * STRIDE % auctions, rng.randrange(5000)
         total += price
-        reserves += reserve(i % AUCTIONS)
+        reserves += reserve(number)
         if price > 1000:
             passing += 1
             doubled += price * 2
-        ranked.add(i % AUCTIONS, price)
+        ranked.add(number, price)
         bid = {
-            "auction": str(i % AUCTIONS),
+            "auction": str(number),
             "bidder": rng.randrange(100_000),
             "price": price,
             "channel": "Google",
@@ -315,6 +325,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--keys", type=int, default=AUCTIONS, help="auctions of all bids (default 10000)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds after the first one (default 5)")
     parser.add_argument(
         "--only", default=",".join(OURS), help="queries to run, separated by commas (default all)"
@@ -340,7 +351,7 @@ def main() -> None:
             admin = engine.services.admin
             producer = RecordProducer(admin.servers, linger_ms=20)
             stack.callback(producer.close)
-            expected = fill(admin, producer, options.records)
+            expected = fill(admin, producer, options.records, options.keys)
             engine.execute(Request(STREAMS))
             sides = make_sides(options.sides.split(","), engine, Path(folder), stack)
             for name in options.only.split(","):

@@ -126,17 +126,16 @@ def _beginning(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[s
 
 
 def _table_function(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
-    """``FROM TABLE(TUMBLE(TABLE t, …))``, which is Flink's."""
-    following = tokens[index + 1 : index + 3]
-    if not _is_word(tokens[index], "TABLE") or len(following) < 2:
-        return None
-    bracket, function = following
-    if bracket.token_type != TokenType.L_PAREN or not _is_word(function, *_WINDOW_FUNCTIONS):
+    """``FROM TABLE(TUMBLE(TABLE t, …))``, which is Flink's, or ``FROM TUMBLE(t, …)``."""
+    texts = [token.text for token in tokens[max(0, index - 2) : index + 3]]
+    is_table = texts[-3:-1] == ["TABLE", "("] and texts[-1] in _WINDOW_FUNCTIONS
+    is_bare = index > 1 and texts[0] == "FROM" and texts[1] in _WINDOW_FUNCTIONS and texts[2] == "("
+    if not is_table and not is_bare:
         return None
     return (
         "Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …; "
         "HOPPING, CUMULATIVE and SESSION are others",
-        index,
+        index if is_table else index - 1,
     )
 
 

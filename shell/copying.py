@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ksql_spark import row_files
+from ksql_spark.client.packages import install
 from ksql_spark.shell.client import ClientError, ServerError
 from ksql_spark.shell.output.console import Form
 
@@ -92,7 +93,7 @@ def rows_of(file: Path, fields: Mapping[str, Mapping[str, Any]]) -> Iterator[Map
     except OSError as error:
         raise ClientError(f"Cannot read {file}: {error.strerror}.") from None
     except ModuleNotFoundError:
-        raise ClientError("pyarrow is not installed: pip install 'ksql-spark[frames]'") from None
+        raise ClientError(f"pyarrow is not installed: {install('ksql-spark[frames]')}") from None
 
 
 def refused(error: ServerError, file: Path) -> ClientError:

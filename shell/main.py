@@ -60,12 +60,6 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("ksql_spark.tools.demo.main", "run one of the example stories live"),
 }
 OLDEST_PYTHON = (3, 11)
-#: the fix if only the client is installed
-SERVER_PACKAGES = (
-    "It comes with the server: pip install 'ksql-spark[server]', or make setup in a clone of the repository. "
-    "To use a remote server: ksql-spark URL"
-)
-LSP_PACKAGES = "It comes with the extra lsp: pip install '.[lsp]' in a clone of the repository."
 #: the rules for scripts, for the help
 SCRIPTS = """\
 -e, -f, run, a pipe and RUN SCRIPT run statements and commands one by one, in order. They stop at the first
@@ -101,8 +95,12 @@ def _subcommand(name: str, arguments: Sequence[str]) -> int:
     except ModuleNotFoundError as problem:
         if problem.name is None or problem.name.partition(".")[0] == "ksql_spark":
             raise
-        packages = LSP_PACKAGES if name == "lsp" else SERVER_PACKAGES
-        print(f"ksql-spark {name}: {problem.name} is not installed. {packages}", file=sys.stderr)
+        from ksql_spark.client.packages import install
+
+        extra = "lsp" if name == "lsp" else "server"
+        remote = "" if name == "lsp" else " To use a remote server: ksql-spark URL"
+        fix = f"{problem.name} is not installed. {install(f'ksql-spark[{extra}]')}{remote}"
+        print(f"ksql-spark {name}: {fix}", file=sys.stderr)
         return 1
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ksql_spark.client import values
 from ksql_spark.client.errors import InterfaceError
+from ksql_spark.client.packages import install
 from ksql_spark.client.protocol import Columns
 
 Rows = Sequence[tuple[Any, ...]]
@@ -66,7 +67,7 @@ def needed(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        raise InterfaceError(f"{name} is not installed: pip install 'ksql-spark[frames]'") from None
+        raise InterfaceError(f"{name} is not installed: {install('ksql-spark[frames]')}") from None
 
 
 def of_entities(entities: Sequence[Mapping[str, Any]]) -> tuple[Columns, list[tuple[Any, ...]]]:

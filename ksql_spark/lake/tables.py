@@ -7,13 +7,11 @@ finds the offset of the first record that it lacks.
 from __future__ import annotations
 
 import importlib
-import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ksql_spark.client.packages import install
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import DELTA, ICEBERG, JDBC, PARQUET, PartitionColumn
@@ -126,14 +124,9 @@ def missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
     """LAKE_MISSING: the package that a type of table needs."""
     type_of_table = TYPES.get(type_, TYPES[PARQUET])
     package = error.name or type_of_table.package
-    return KsqlError("LAKE_MISSING", type=type_, package=package, command=install(type_of_table.extra))
-
-
-def install(extra: str) -> str:
-    """The command that installs the packages of an extra for this very Python."""
-    with_extra = (one.split(";") for one in metadata.requires("ksql-spark") or () if ";" in one)
-    packages = [name.strip() for name, marker in with_extra if f'extra == "{extra}"' in marker]
-    return shlex.join([sys.executable, "-m", "pip", "install", *packages])
+    return KsqlError(
+        "LAKE_MISSING", type=type_, package=package, command=install(f"ksql-spark[{type_of_table.extra}]")
+    )
 
 
 def check_origin(origin: Origin) -> None:

@@ -165,12 +165,16 @@ def build(
     Raises:
         KsqlError: NOT_DONE_YET for an aggregate that batch queries do not support yet.
     """
-    names: list[str] = []
+    frames = list(relations)
+    names = [f"ksql_{uuid.uuid4().hex}" for _ in frames]
+    builder = _Builder(iter(names), setting)
+    text = builder.query(root)
     try:
-        for frame in relations:
-            names.append(f"ksql_{uuid.uuid4().hex}")
-            frame.createOrReplaceTempView(names[-1])
-        return session.sql(_Builder(iter(names), setting).query(root))
+        for name, frame in zip(names, frames, strict=True):
+            # Spark refuses LATERAL over expressions that it must compute once, as decoders are
+            rows = frame.localCheckpoint(eager=False) if builder.is_lateral else frame
+            rows.createOrReplaceTempView(name)
+        return session.sql(text)
     finally:
         for name in names:  # the frame has their plans
             session.catalog.dropTempView(name)
@@ -192,6 +196,8 @@ class _Builder:
         #: values of the rows around a sub-query, and sub-queries -> their texts
         self._computed: dict[Expression, str] = {}
         self._numbers = itertools.count()
+        #: whether the query has a LATERAL
+        self.is_lateral = False
 
     def query(self, node: Node) -> str:
         """``SELECT …`` with the columns of ``node``."""
@@ -263,10 +269,11 @@ class _Builder:
         if not node.columns:
             return "SELECT 1 AS __row"
         rows = (
-            f"SELECT {', '.join(named(lower(v), c.name) for v, c in zip(row, node.columns, strict=True))}"
+            f"struct({', '.join(named(lower(v), c.name) for v, c in zip(row, node.columns, strict=True))})"
             for row in node.rows
         )
-        return " UNION ALL ".join(rows)
+        # not UNION ALL: Spark's tasks cannot read some plans with unions of constants beside a sub-query
+        return f"SELECT inline(array({', '.join(rows)}))"
 
     def _flat_map(self, node: nodes.FlatMap) -> str:
         """One row for each element of the longest array, NULL where another has ended.
@@ -291,7 +298,7 @@ class _Builder:
         condition = f"ON {lower_condition(node.condition, self._computed)}"
         lateral = ""
         if node.parameters:
-            rows, lateral = f"__rows_{next(self._numbers)}", "LATERAL "
+            rows, lateral, self.is_lateral = f"__rows_{next(self._numbers)}", "LATERAL ", True
             left += f" AS {rows}"
             for parameter, value in node.parameters:
                 self._computed[parameter] = lower(value, {**self._computed, **_qualified(rows, [value])})

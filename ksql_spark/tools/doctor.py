@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from ksql_spark.client.packages import install
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
@@ -35,7 +36,6 @@ DISK = 2 * GIGABYTE
 #: memory beside the heap of Spark's JVM, bytes: Python, the embedded broker, the JVM outside of its heap
 BESIDE_THE_HEAP = GIGABYTE
 TIMEOUT_S = 5.0
-INSTALL = "pip install 'ksql-spark[server]'"
 _NAME = re.compile(r"[\w.-]+")
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -68,7 +68,11 @@ def packages(config: Config) -> Finding:
     names = [match[0] for text in of_server if (match := _NAME.match(text)) and "sys_platform" not in text]
     missing = [name for name in names if not _is_installed(name)]
     if missing:
-        return Finding("bad", f"without {', '.join(missing)}", f"Only the client is installed: {INSTALL}")
+        return Finding(
+            "bad",
+            f"without {', '.join(missing)}",
+            f"Only the client is installed: {install('ksql-spark[server]')}",
+        )
     return Finding("ok", f"ksql-spark {importlib.metadata.version('ksql-spark')}, all packages of the server")
 
 
@@ -85,7 +89,7 @@ def java_runtime(config: Config) -> Finding:
     try:
         home = java.java_home()
     except KsqlError as error:
-        return Finding("bad", "none that fits", f"{error.message} Or: pip install 'ksql-spark[java]'")
+        return Finding("bad", "none that fits", f"{error.message} Or: {install('ksql-spark[java]')}")
     version = java.version(home)
     shown = f"{version or 'found'} in {home}"
     if 0 < version < JAVA_OF_REGISTRY:

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from ksql_spark import row_files
 from ksql_spark.authorization import Role
+from ksql_spark.client.packages import install
 from ksql_spark.entities.commands import RowsCopied
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
@@ -93,7 +94,7 @@ def _copied(inserter: RowInserter, news: threading.Event, file: BinaryIO, form: 
     except row_files.Misfit as error:
         misfit = str(error)
     except ModuleNotFoundError:
-        reason = "The server lacks pyarrow, which Parquet needs: pip install 'ksql-spark[frames]'"
+        reason = f"The server lacks pyarrow, which Parquet needs: {install('ksql-spark[frames]')}"
         raise KsqlError("BAD_REQUEST", reason=reason) from None
     return copy.finish(misfit)
 

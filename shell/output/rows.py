@@ -36,7 +36,7 @@ TYPE_WIDTHS = {
 NESTED_WIDTH = 30
 NUMBERS = ("INTEGER", "BIGINT", "DOUBLE", "DECIMAL")
 LEAST_WIDTH = 5
-#: columns with instants as numbers
+#: columns with instants as numbers, which people get as times
 TIMES = ("ROWTIME", "WINDOWSTART", "WINDOWEND")
 #: an instant with its offset
 ZONED_WIDTH = 29
@@ -56,7 +56,12 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether its cells are aligned to the right."""
-        return self.type.startswith(NUMBERS)
+        return self.type.startswith(NUMBERS) and not self.is_instant
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether it has instants as numbers."""
+        return self.name in TIMES and self.type == "BIGINT"
 
 
 def columns_of(schema: str) -> list[Column]:
@@ -112,16 +117,18 @@ def cell(row: Mapping[str, Any], index: int) -> str:
 
 
 def text_of(row: Mapping[str, Any], index: int, column: Column, console: Console) -> str:
-    """The text of one value for people: times in their zone, numbers with separated thousands."""
+    """The text of one value for people: times, in their zone; numbers with separated thousands."""
     value = value_at(row, index)
-    is_bound = column.name in TIMES and column.type == "BIGINT"
-    if value is None or not (console.in_zone or console.thousands):
+    if value is None:
         return cell(row, index)
-    if console.in_zone is not None and (is_bound or column.type == "TIMESTAMP"):
+    if column.is_instant or (column.type == "TIMESTAMP" and console.in_zone is not None):
         with contextlib.suppress(ValueError, TypeError, OverflowError):  # years beyond 9999
-            moment = EPOCH + timedelta(milliseconds=value) if is_bound else datetime.fromisoformat(value)
-            return console.in_zone(moment.replace(tzinfo=UTC)).isoformat(timespec="milliseconds")
-    if console.thousands and column.is_number and not is_bound and isinstance(value, (int, float, Decimal)):
+            number = isinstance(value, int)
+            moment = EPOCH + timedelta(milliseconds=value) if number else datetime.fromisoformat(value)
+            if console.in_zone is not None:
+                moment = console.in_zone(moment.replace(tzinfo=UTC))
+            return moment.isoformat(timespec="milliseconds")
+    elif console.thousands and column.is_number and isinstance(value, (int, float, Decimal)):
         return f"{value:,}"
     return cell(row, index)
 
@@ -171,8 +178,9 @@ class RowPrinter:
         widths = []
         for index, column in enumerate(self._columns):
             seen = [width(line) for row in first for line in text_of(row, index, column, console).split("\n")]
-            by_type = TYPE_WIDTHS.get(column.type, 14 if column.is_number else NESTED_WIDTH)
-            if console.in_zone is not None and (column.type == "TIMESTAMP" or column.name in TIMES):
+            type_ = "TIMESTAMP" if column.is_instant else column.type
+            by_type = TYPE_WIDTHS.get(type_, 14 if column.is_number else NESTED_WIDTH)
+            if console.in_zone is not None and type_ == "TIMESTAMP":
                 by_type = ZONED_WIDTH
             widths.append(max(width(column.name), LEAST_WIDTH, by_type if self._more else 0, *seen))
         room = console.columns

@@ -60,6 +60,8 @@ SHOW JOBS;
 SUBSCRIBE TO t;
 -- 1:15 Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …
 SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR));
+-- 1:15 Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …
+SELECT * FROM TUMBLE(t, ts, INTERVAL '1 HOUR');
 -- 1:13 The syntax is EXPLAIN ROW FROM name WHERE condition.
 EXPLAIN ROW customers WHERE id = 1;
 -- 1:21 The syntax is EXPLAIN MISSING ROW FROM name WHERE condition.

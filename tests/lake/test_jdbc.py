@@ -330,5 +330,5 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(KsqlError, match=r"needs the Python package psycopg\. .* -m pip install .*psycopg"):
+    with pytest.raises(KsqlError, match=r"package psycopg\. .* -m pip install .ksql-spark\[jdbc\]"):
         open_table("jdbc", TableSpec("postgresql://h/db", "t:1", NUMBERS, table="orders"))

@@ -671,7 +671,7 @@ def test_separated_thousands() -> None:
         "2026-07-01T22:30:00.5",
         "1,234,567",
         "-9,876.50",
-        "1782945000000",
+        "2026-07-01T22:30:00.000",
     ]
 
 
@@ -686,7 +686,7 @@ def test_plain_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cells(console, console.form) == [
         "x", " A | B", "-------", " 1 | 2", " 3 | 4", "-------",
         "K, T, N, P, WINDOWSTART", "Row 1", "K: 1234567", "T: 2026-07-01T22:30:00.5", "N: 1234567",
-        "P: -9876.50", "WINDOWSTART: 1782945000000",
+        "P: -9876.50", "WINDOWSTART: 2026-07-01T22:30:00.000",
     ]  # fmt: skip
     out = io.StringIO()
     console._out = out

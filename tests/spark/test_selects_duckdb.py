@@ -12,6 +12,7 @@ import math
 import os
 import random
 import struct
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -33,6 +34,8 @@ pytestmark = pytest.mark.spark
 
 COUNT = int(os.environ.get("SELECTS", "40"))
 FIRST = int(os.environ.get("SEED", "0"))
+#: EXISTS beside several rows of VALUES
+_FAILED_ONCE = (145,)
 _EPOCH = datetime.datetime(1970, 1, 1)
 Row = dict[str, Any]
 
@@ -157,7 +160,7 @@ def multiset(rows: Any) -> list[str]:
 
 
 def differences(
-    seeds: range, store: MetaStore, base: duckdb.DuckDBPyConnection, session: SparkSession
+    seeds: Sequence[int], store: MetaStore, base: duckdb.DuckDBPyConnection, session: SparkSession
 ) -> list[str]:
     """What is not as DuckDB has it."""
     found = []
@@ -183,5 +186,5 @@ def differences(
 def test_selects_give_what_duckdb_gives(
     store: MetaStore, base: duckdb.DuckDBPyConnection, session: SparkSession
 ) -> None:
-    found = differences(range(FIRST, FIRST + COUNT), store, base, session)
+    found = differences([*range(FIRST, FIRST + COUNT), *_FAILED_ONCE], store, base, session)
     assert not found, "\n\n".join([f"{len(found)} of {COUNT} differ:", *found])

@@ -8,7 +8,7 @@ join when none can come any more. Neither adds a column to the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -23,7 +23,7 @@ from ksql_spark.analyzer.expressions.calls import call, compare
 from ksql_spark.analyzer.relations.binding import Condition, Context, From, copy_hint, source_relation
 from ksql_spark.analyzer.relations.joins import check_partitions, conjuncts, show
 from ksql_spark.analyzer.select.select_items import bind_items
-from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in
+from ksql_spark.expressions import Call, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.plan.clauses import NamedExpression, WithinSpec
@@ -42,7 +42,7 @@ from ksql_spark.plan.nodes import (
     Source,
 )
 from ksql_spark.schema import ROWTIME
-from ksql_spark.types import BOOLEAN
+from ksql_spark.types import BIGINT, BOOLEAN
 
 _FORM = "EXISTS and IN take SELECT … FROM one table WHERE …"
 _REFUSED = {
@@ -63,6 +63,20 @@ class Inner(BoundRelation):
     def internal(self, name: str) -> str:
         """The unique name of the column ``name``."""
         return f"{self.prefix}{name}"
+
+    @property
+    def names(self) -> set[str]:
+        """The unique names of its columns."""
+        return {self.internal(name) for name in (*(c.name for c in self.schema.columns), *self.hidden)}
+
+    def values(self, used: Set[str]) -> list[NamedExpression]:
+        """Its columns beside the key whose unique names are ``used``."""
+        columns = {c.name: c.type for c in self.schema.value} | dict(self.hidden)
+        return [
+            NamedExpression(self.internal(name), ColumnRef(name, type_))
+            for name, type_ in columns.items()
+            if self.internal(name) in used
+        ]
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,16 @@ class SemiJoin:
 
     def build(self, child: Node) -> Node:
         """The plan over ``child``, with its key."""
+        predicate, residual = self.predicate, self.residual
+        if any(ROWTIME in columns_in(part) for part in (predicate, residual) if part is not None):
+            # the joined row may have another time
+            time = NamedExpression(f"KSQL_ROWTIME_{self.right_key.name}", ColumnRef(ROWTIME, BIGINT))
+            keys, values = (
+                [NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in columns]
+                for columns in (child.schema.key, child.schema.value)
+            )
+            child = Project(child, tuple(keys), (*values, time))
+            predicate, residual = (_with_time(part, time.name) for part in (predicate, residual))
         key = child.schema.key
         is_key = len(key) == 1 and self.left_key == ColumnRef(key[0].name, key[0].type)
         kind = "LEFT" if self.is_anti else "INNER"
@@ -103,13 +127,20 @@ class SemiJoin:
         name = "" if type_ in (FOREIGN_KEY, REPLICATED) else key[0].name if is_key else self.right_key.name
         node: Node = Join(
             child, self.right, type_, kind, self.left_key, self.right_key, name, self.within,
-            residual=self.residual,
+            residual=residual,
         )  # fmt: skip
-        if self.predicate is not None:
-            node = Filter(node, self.predicate)
+        if predicate is not None:
+            node = Filter(node, predicate)
         if type_ in (STREAM_TABLE, STREAM_STREAM) and not is_key:
             node = SelectKey(node, tuple(NamedExpression(c.name, ColumnRef(c.name, c.type)) for c in key))
         return node
+
+
+def _with_time(part: Expression | None, name: str) -> Expression | None:
+    """``part`` with the column ``name`` instead of ROWTIME."""
+    if part is None:
+        return None
+    return transform(part, lambda e: ColumnRef(name, BIGINT) if e == ColumnRef(ROWTIME, BIGINT) else None)
 
 
 def split(where: exp.Expr | None) -> tuple[list[exp.Expr], list[Condition]]:
@@ -181,7 +212,7 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
     inner, parts = bind_sub_query(condition, select, table, number, source.scope)
     both = replace(source.scope, relations=(inner, *source.relations))
     name = inner.internal(key[0].name)
-    own = {inner.internal(column.name) for column in table.schema.columns}
+    own = inner.names
     left_key = next((k for part in parts if (k := _compared(part, name, own)) is not None), None)
     if len(key) != 1 or left_key is None:
         keys = ", ".join(column.name for column in key)
@@ -197,11 +228,7 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
     rest = [part for part in parts if part is not left_key[0]]
     predicate = reduce(lambda a, b: call("AND", (a, b), None), rest) if rest else None
     used = frozenset().union(*map(columns_in, rest)) - {name}
-    values = [
-        NamedExpression(inner.internal(c.name), ColumnRef(c.name, c.type))
-        for c in table.schema.value
-        if inner.internal(c.name) in used
-    ]
+    values = inner.values(used)
     if condition.is_negated:
         is_match = NamedExpression(f"{inner.prefix}_FOUND", Literal(True, BOOLEAN))
         values.append(is_match)
@@ -266,7 +293,7 @@ def _of_stream(
 ) -> SemiJoin:
     assert relation.source is not None
     inner, parts = bind_sub_query(condition, select, relation, number, source.scope)
-    own = {inner.internal(column.name) for column in relation.schema.columns}
+    own = inner.names
     equalities = [(part, sides) for part in parts if (sides := _sides(part, own)) is not None]
     if not equalities:
         both = replace(source.scope, relations=(inner, *source.relations))
@@ -280,11 +307,8 @@ def _of_stream(
     check_partitions(condition.place, source.relations[0], relation)
     rest = [part for part in parts if part is not equality]
     used = columns_in(right_key).union(*map(columns_in, rest))
-    keys, values = (
-        [NamedExpression(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in columns]
-        for columns in (relation.schema.key, relation.schema.value)
-    )
-    values = [value for value in values if value.name in used]
+    keys = [NamedExpression(inner.internal(c.name), ColumnRef(c.name, c.type)) for c in relation.schema.key]
+    values = inner.values(used)
     predicate = None
     if condition.is_negated:
         is_there = NamedExpression(f"{inner.prefix}_FOUND", Literal(True, BOOLEAN))
@@ -346,8 +370,9 @@ def bind_sub_query(
     Raises:
         KsqlError: as bind_expression; IN of several columns.
     """
+    hidden = {name: type_ for name, type_ in relation.hidden.items() if name == ROWTIME}
     inner = Inner(
-        relation.alias, relation.schema, relation.kind, relation.window, False, {}, relation.source,
+        relation.alias, relation.schema, relation.kind, relation.window, False, hidden, relation.source,
         relation.node, relation.place, prefix=f"KSQL_{number}_",
     )  # fmt: skip
     both = replace(scope, relations=(inner, *scope.relations))

@@ -53,6 +53,9 @@ _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
 _VALUE = "SELECT value FROM entry WHERE key = ? AND window_start = 0 AND window_end = 0"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
+#: after how many changed rows another thread copies the log into the file: the writer, for which look-ups
+#: wait, then has little to sync at its own checkpoint
+_COPY_ROWS = 2_000
 #: the version of the file's layout; a file with another version is rebuilt from the topic
 _LAYOUT = 2
 #: pages of 4 KiB in the write-ahead log before a checkpoint
@@ -137,6 +140,7 @@ class View:
         self._waits: list[_Wait] = []
         self._failure: KsqlError | None = None
         self._closing = threading.Event()
+        self._copier: threading.Thread | None = None
         self._check_size = check_size
         formats = (source.key_format.name, source.value_format.name)
         self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
@@ -163,7 +167,7 @@ class View:
                     is_recreated=is_recreated,
                 ) as reader:
                     self._moved_to(reader.positions)
-                    applied, noted_at = _CHECK_ROWS, -math.inf
+                    applied, uncopied, noted_at = _CHECK_ROWS, 0, -math.inf
                     while not self._closing.is_set():
                         if applied >= _CHECK_ROWS:
                             applied = 0
@@ -172,6 +176,9 @@ class View:
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
+                            uncopied += len(records)
+                        if uncopied >= _COPY_ROWS and self._copies_log():
+                            uncopied = 0
                         if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
                             noted_at = time.monotonic()
                             db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))
@@ -263,6 +270,18 @@ class View:
         db.executemany(_DELETE, [place for place, (record, _) in changed.items() if record.value is None])
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
+
+    def _copies_log(self) -> bool:
+        """Let another thread copy the write-ahead log into the file; return False while one still does."""
+        if self._copier is not None and self._copier.is_alive():
+            return False
+        self._copier = threading.Thread(target=self._copy_log, name="view-log", daemon=True)
+        self._copier.start()
+        return True
+
+    def _copy_log(self) -> None:
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(_connected(self._path)) as db:
+            db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _changed(
         self, db: sqlite3.Connection, records: Iterable[Record]
@@ -486,6 +505,8 @@ class View:
         self._closing.set()
         self._fail(why or KsqlError("SOURCE_UNKNOWN", kind="Table", name=self.source.name))
         self._follower.join(5)
+        if self._copier is not None:
+            self._copier.join(5)
         while self._idle:
             self._idle.pop().connection.close()
         if not keeps_file:

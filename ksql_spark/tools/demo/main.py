@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import importlib.util
 import io
-import shlex
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,7 @@ from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.client import FrameStream
+from ksql_spark.client.packages import install
 from ksql_spark.shell import embedded, statements
 from ksql_spark.shell.client import Client, ClientError, Settings, until_ready
 from ksql_spark.shell.output.console import Console
@@ -107,7 +107,7 @@ def check_packages(story: Story) -> None:
         package for module, package in story.packages.items() if importlib.util.find_spec(module) is None
     ]
     if needed:
-        pip = shlex.join([sys.executable, "-m", "pip", "install", *dict.fromkeys(needed)])
+        pip = install(*dict.fromkeys(needed))
         raise StoryProblem(
             f"'{story.name}' needs more Python packages. Install them, and start it again:\n  {pip}"
         )

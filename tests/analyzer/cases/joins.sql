@@ -849,6 +849,17 @@ CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR W
         Project key [ID AS KSQL_0_ID] value [C AS KSQL_0_C]
           Source R
 
+CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WITHIN 1 HOUR WHERE r.id = l.id AND r.ROWTIME > l.ROWTIME);
+    STREAM O SINK
+      columns `ID` INTEGER KEY, `A` INTEGER, `B` STRING
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [A AS A, B AS B]
+      Join SEMI STREAM_STREAM on ID = KSQL_0_ID and (KSQL_0_ROWTIME > KSQL_ROWTIME_KSQL_0_ID) as ID WithinSpec(before_ms=3600000, after_ms=3600000, grace_ms=None)
+        Project key [ID AS ID] value [A AS A, B AS B, ROWTIME AS KSQL_ROWTIME_KSQL_0_ID]
+          Source L
+        Project key [ID AS KSQL_0_ID] value [ROWTIME AS KSQL_0_ROWTIME]
+          Source R
+
 CREATE STREAM o AS SELECT id, b FROM l WHERE a NOT IN (SELECT c FROM r WITHIN (0 SECONDS, 1 HOUR) GRACE PERIOD 5 MINUTES WHERE b IS NULL);
     STREAM O SINK
       columns `ID` INTEGER KEY, `B` STRING

@@ -153,3 +153,32 @@ INSERT INTO fees (ROWTIME, fee, ride, amount) VALUES (199000, 'u', 'a', 1.0);
 -- id | zone | fare | moment
 -- a  | 3    | 5.5  | 106000
 -- a  | 4    | 0.5  | 200000
+
+--@test: the time of a partner
+CREATE STREAM fees (fee STRING KEY, ride STRING) WITH (KAFKA_TOPIC = '${case}_fees', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE STREAM paid AS
+  SELECT id, zone FROM rides r WHERE EXISTS (SELECT 1 FROM fees f WITHIN 10 SECONDS WHERE f.ride = r.id AND f.ROWTIME > r.ROWTIME) EMIT CHANGES;
+CREATE STREAM unpaid AS
+  SELECT id, zone FROM rides r WHERE NOT EXISTS
+    (SELECT 1 FROM fees f WITHIN 10 SECONDS GRACE PERIOD 1 SECOND WHERE f.ride = r.id AND f.ROWTIME > r.ROWTIME) EMIT CHANGES;
+CREATE STREAM fresh AS
+  SELECT id, zone FROM rides r WHERE EXISTS (SELECT 1 FROM zones z WHERE z.zone = r.zone AND z.ROWTIME > r.ROWTIME - 60000) EMIT CHANGES;
+INSERT INTO zones (ROWTIME, zone, name) VALUES (10000, 1, 'Bronx');
+INSERT INTO zones (ROWTIME, zone, name) VALUES (90000, 2, 'Queens');
+INSERT INTO rides (ROWTIME, id, zone) VALUES (100000, 'a', 1);
+INSERT INTO rides (ROWTIME, id, zone) VALUES (100000, 'b', 2);
+INSERT INTO fees (ROWTIME, fee, ride) VALUES (99000, 'x', 'a');
+INSERT INTO fees (ROWTIME, fee, ride) VALUES (101000, 'y', 'b');
+INSERT INTO rides (ROWTIME, id, zone) VALUES (200000, 'a', 3);
+INSERT INTO rides (ROWTIME, id, zone) VALUES (200000, 'b', 3);
+INSERT INTO fees (ROWTIME, fee, ride) VALUES (200000, 'z', 'a');
+INSERT INTO fees (ROWTIME, fee, ride) VALUES (200000, 'u', 'b');
+--@output PAID rowsort
+-- id | zone
+-- b  | 2
+--@output UNPAID rowsort
+-- id | zone
+-- a  | 1
+--@output FRESH rowsort
+-- id | zone
+-- b  | 2

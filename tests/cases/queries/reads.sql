@@ -183,3 +183,16 @@ SELECT EXTRACT(HOUR FROM TO_TIMESTAMP(3600)) AS h, EXTRACT(epoch FROM TO_TIMESTA
 --@rows
 -- h | e | past
 -- 1 | 1 | true
+
+--@test: LATERAL
+SELECT i.item, t.id, t.amount FROM (SELECT DISTINCT item FROM sold) i CROSS JOIN LATERAL (SELECT id, amount FROM sold s WHERE s.item = i.item ORDER BY amount DESC NULLS LAST LIMIT 1) t ORDER BY i.item;
+--@rows
+-- item | id | amount
+-- jam  | 3  | 1.0
+-- oil  | 5  | 9.0
+-- tea  | 2  | 4.0
+SELECT v.id, t.n FROM (VALUES (1), (3)) AS v (id) LEFT JOIN LATERAL (SELECT COUNT(*) AS n FROM sold s WHERE s.id < v.id) t ON TRUE ORDER BY v.id;
+--@rows
+-- id | n
+-- 1  | 0
+-- 3  | 2
