@@ -92,6 +92,8 @@ export function QueryPage() {
         <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
       </div>
       <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+      {asked.error !== null && <Problem error={asked.error} />}
+      {details && <Plan details={details} />}
       <header class="bar"><h2>The last</h2><Range /></header>
       {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
         <div class="charts">
@@ -106,8 +108,6 @@ export function QueryPage() {
           )}
         </div>
       )}
-      {asked.error !== null && <Problem error={asked.error} />}
-      {details && <Plan details={details} />}
       {details && (
         <div class="charts">
           {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
