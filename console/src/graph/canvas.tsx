@@ -17,6 +17,8 @@ const STEP = 1.25;
 /** What is smaller, nobody can read; the map shows the rest. */
 const LEAST_FIT = 0.4;
 const MOST_FIT = 1.25;
+/** The height of the key below the graph. */
+const KEY_PX = 48;
 /** Below this scale there are only names. */
 const FAR = 0.62;
 /** So many lines may move: each of them is drawn again and again. */
@@ -40,7 +42,7 @@ export function Canvas({ shape, culprits, search }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, size.height / placed.height));
+  const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, (size.height - KEY_PX) / placed.height));
   const scale = zoom ?? fitting;
   const needle = search.trim().toLowerCase();
   const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? leftmost(shape, placed);
