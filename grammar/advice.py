@@ -44,11 +44,8 @@ NO_DATABASES = "There are no databases, schemas or catalogs: each server has one
 _NO_PATTERN = "SHOW takes no pattern or condition: it lists all"
 #: beginnings of statements of other dialects, without OR REPLACE -> the alternative
 _BEGINNINGS = {
-    "CREATE VIEW": _VIEWS,
     "CREATE MATERIALIZED": _VIEWS,
-    "DROP VIEW": _DROP,
     "DROP MATERIALIZED": _DROP,
-    "SHOW VIEWS": _VIEWS_TOO,
     "SHOW MATERIALIZED": _VIEWS_TOO,
     "CREATE TEMPORARY": "WITH name AS (SELECT …) SELECT … names a query within a statement",
     **{

@@ -56,6 +56,7 @@ from ksql_spark.grammar.statements.versions import (
     Swap,
     Undrop,
 )
+from ksql_spark.grammar.statements.views import CreateView, DropView
 
 
 class Role(enum.IntEnum):
@@ -262,6 +263,11 @@ def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
         yield Need(Role.READER if statement.source else Role.DEVELOPER, Kind.TOPIC, str(topic))
 
 
+def _create_view(statement: CreateView, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
+    yield from _reads(statement, catalog)
+
+
 def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     topic = property_values(statement.properties).get(
@@ -287,7 +293,8 @@ def _write(
     | Swap
     | AbortEvolution
     | Rollback
-    | Undrop,
+    | Undrop
+    | DropView,
     catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
@@ -360,6 +367,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     AssertTopic: _topic,
     CreateAsSelect: _create_as_select,
     CreateSource: _create_source,
+    CreateView: _create_view,
     DefineVariable: _nothing,
     DeleteRows: _write,
     DescribeEvolution: _describe,
@@ -367,6 +375,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DescribeSource: _describe,
     DescribeSources: _nothing,
     DropSource: _drop_source,
+    DropView: _write,
     Explain: _explain,
     ExplainFreshness: _describe,
     ExplainRow: _describe,

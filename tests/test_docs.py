@@ -23,6 +23,7 @@ from ksql_spark.grammar.statements.rows import RowChange
 from ksql_spark.grammar.statements.session import DefineVariable, UndefineVariable
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
+from ksql_spark.grammar.statements.views import CreateView
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import check_runnable, lower, lower_transient
 from ksql_spark.plan.queries import Feed
@@ -357,6 +358,9 @@ class ReferencePage:
                 store.add_type(statement.name, analyzer.bind_type(statement.data_type, store))
             case DropType():
                 store.drop_type(statement.name)
+            case CreateView():
+                analyzer.check_view(statement, store, config)
+                store.add_view(statement.name, grammar.render(statement.query))
             case DropSource():
                 store.drop(store.require(statement.name).name)
             case CreateSource() | CreateAsSelect() if statement.if_not_exists and store.find(statement.name):

@@ -29,6 +29,7 @@ from ksql_spark.grammar.statements import (
     sources,
     types,
     versions,
+    views,
 )
 from ksql_spark.grammar.words import nearest
 
@@ -38,6 +39,7 @@ RULES: tuple[StatementRule, ...] = (
     *rows.RULES,
     *queries.RULES,
     *types.RULES,
+    *views.RULES,
     *functions.RULES,
     *lifecycle.RULES,
     *show.RULES,

@@ -11,7 +11,7 @@ from ksql_spark.grammar.statements.versions import ShowVersions
 #: what EXTENDED says more about; TOPICS too
 EXTENDED = ("STREAMS", "TABLES", "QUERIES")
 #: what is listed in one way only
-PLAIN = ("FUNCTIONS", "PROPERTIES", "TYPES", "VARIABLES", "SERVICES", "SINKS")
+PLAIN = ("FUNCTIONS", "PROPERTIES", "TYPES", "VARIABLES", "SERVICES", "SINKS", "VIEWS")
 #: all that SHOW lists; the shell completes it, help and the reference name it
 LISTED = (*EXTENDED, "TOPICS", *PLAIN, "CONNECTORS", "CONNECTOR PLUGINS")
 

@@ -75,6 +75,21 @@ class TypeList(Entity, type="type_list"):
     types: Mapping[str, SchemaInfo]
 
 
+@dataclass(frozen=True)
+class View(Body):
+    """A row of SHOW VIEWS."""
+
+    name: str
+    query: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewsList(Entity, type="views"):
+    """The answer to SHOW VIEWS."""
+
+    views: tuple[View, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Property(Body):
     """A row of SHOW PROPERTIES; ``editable``: SET may change it."""

@@ -1,4 +1,4 @@
-"""The metastore: an index of streams, tables, custom types, user functions and sinks by name.
+"""The metastore: an index of streams, tables, views, custom types, user functions and sinks by name.
 
 A copy is the sandbox in which a whole request is validated before any of it runs.
 """
@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class MetaStore:
-    """Streams, tables, custom types, user functions and sinks by name.
+    """Streams, tables, views, custom types, user functions and sinks by name.
 
     The engine serializes changes. Copies share their contents: a change replaces a whole mapping.
     """
@@ -28,6 +28,7 @@ class MetaStore:
         #: the sources that errors may suggest; None: all
         self._may_name = may_name
         self._sources: Mapping[str, DataSource] = {}
+        self._views: Mapping[str, str] = {}
         self._types: Mapping[str, SqlType] = {}
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
         self._reads: Mapping[str, frozenset[str]] = {}
@@ -39,6 +40,7 @@ class MetaStore:
         """An independent copy, at no cost; ``may_name``: the sources that its errors may suggest."""
         other = MetaStore(may_name or self._may_name)
         other._sources = self._sources
+        other._views = self._views
         other._types = self._types
         other._reads = self._reads
         other._functions = self._functions
@@ -61,6 +63,8 @@ class MetaStore:
             KsqlError: SOURCE_UNKNOWN with the nearest name.
         """
         source = self._sources.get(name)
+        if source is None:
+            self.check_no_view(name, position)
         if source is None:
             near = nearest(name, filter(self._may_name, self._sources) if self._may_name else self._sources)
             raise KsqlError(
@@ -87,6 +91,30 @@ class MetaStore:
     def dependents(self, name: str) -> list[str]:
         """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
         return sorted(sink for sink, origins in self._reads.items() if name in origins)
+
+    def views(self) -> Mapping[str, str]:
+        """The SELECTs of views by name, without ``;``. Never changed in place."""
+        return self._views
+
+    def check_no_view(self, name: str, position: Position | None = None) -> None:
+        """Refuse a view where only streams and tables may stand.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT.
+        """
+        if name in self._views:
+            reason = f"{name} is a view: only a query can read it, in FROM."
+            raise KsqlError(
+                "INVALID_STATEMENT", position=position, reason=reason, hint="SHOW VIEWS shows its query."
+            )
+
+    def add_view(self, name: str, query: str) -> None:
+        """Add or replace a view."""
+        self._views = {**self._views, name: query}
+
+    def drop_view(self, name: str) -> None:
+        """Remove a view. Queries that began with it go on."""
+        self._views = _without(name, self._views)
 
     def types(self) -> dict[str, SqlType]:
         """Custom types by name."""

@@ -113,7 +113,7 @@ class Order:
 
 
 #: kinds of what statements make
-SOURCE, SINK, TYPE, FUNCTION, QUERY = "source", "sink", "type", "function", "query"
+SOURCE, SINK, TYPE, VIEW, FUNCTION, QUERY = "source", "sink", "type", "view", "function", "query"
 #: one thing that a statement makes: its kind, and its name or id
 Name = tuple[str, str]
 

@@ -58,6 +58,7 @@ from ksql_spark.grammar.statements.versions import (
     Swap,
     Undrop,
 )
+from ksql_spark.grammar.statements.views import CreateView, DropView
 from ksql_spark.statements.administration import session, unexecuted
 from ksql_spark.statements.answers import asserts, explain, show
 from ksql_spark.statements.base import describe
@@ -82,6 +83,7 @@ from ksql_spark.statements.definitions import (
     swaps,
     types,
     versions,
+    views,
 )
 from ksql_spark.statements.queries import lifecycle
 from ksql_spark.statements.rows import failed_records, inserts, row_changes, tracing
@@ -102,6 +104,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateSinkAs: sinks.create_sink_as,
     CreateSource: sources.create_source,
     CreateType: types.create_type,
+    CreateView: views.create_view,
     DefineVariable: session.define,
     DeleteRows: row_changes.change_rows,
     TruncateTable: row_changes.change_rows,
@@ -116,6 +119,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DropSink: sinks.drop_sink,
     DropSource: sources.drop_source,
     DropType: types.drop_type,
+    DropView: views.drop_view,
     Explain: explain.explain,
     ExplainFreshness: explain.explain_freshness,
     ExplainRow: tracing.explain_row,

@@ -24,6 +24,7 @@ from ksql_spark.grammar.statements import (
     sources,
     types,
     versions,
+    views,
 )
 
 
@@ -135,6 +136,12 @@ PAGES: Mapping[type[Statement], Page] = {
         ("CREATE TYPE",), "name a type", ("CREATE TYPE point AS STRUCT<x DOUBLE, y DOUBLE>;",)
     ),
     types.DropType: Page(("DROP TYPE",), "remove the name of a type", ("DROP TYPE IF EXISTS point;",)),
+    views.CreateView: Page(
+        ("CREATE VIEW",),
+        "name a SELECT, which takes the place of the name in FROM",
+        ("CREATE VIEW dear AS SELECT * FROM items WHERE price > 100;",),
+    ),
+    views.DropView: Page(("DROP VIEW",), "remove the name of a SELECT", ("DROP VIEW IF EXISTS dear;",)),
     functions.CreateFunction: Page(
         ("CREATE FUNCTION",),
         "make a function in Python",

@@ -313,6 +313,10 @@ def _types(entity: Entity) -> Iterator[Part]:
     yield table(["Type Name", "Schema"], rows)
 
 
+def _views(entity: Entity) -> Iterator[Part]:
+    yield table(["View", "Query"], [[v.get("name"), v.get("query")] for v in entity.get("views") or []])
+
+
 def _variables(entity: Entity) -> Iterator[Part]:
     yield table(
         ["Variable Name", "Value"], [[v.get("name"), v.get("value")] for v in entity.get("variables") or []]
@@ -665,6 +669,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "terminate_query": _terminated,
     "type_list": _types,
     "variables": _variables,
+    "views": _views,
     "versions": _versions,
     "warning_entity": _message,
 }

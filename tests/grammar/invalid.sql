@@ -22,18 +22,12 @@ ASSERT VALUES s (id INT) VALUES (1);
 SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 DAYS) GROUP BY a;
 -- 1:1 Unknown statement ')'.
 );
--- 1:8 Unexpected 'INDEX'. Expected FUNCTION, OR, SINK, SOURCE, STREAM, TABLE or TYPE.
+-- 1:8 Unexpected 'INDEX'. Expected FUNCTION, OR, SINK, SOURCE, STREAM, TABLE, TYPE or VIEW.
 CREATE INDEX x ON s (a);
--- 1:8 Unexpected 'VIEW'. CREATE TABLE name AS SELECT … keeps a row for each key up to date, CREATE STREAM name AS SELECT … writes
-CREATE VIEW x AS SELECT * FROM s;
 -- 1:8 Unexpected 'MATERIALIZED'. CREATE TABLE name AS SELECT …
 CREATE MATERIALIZED VIEW x AS SELECT * FROM s;
--- 1:19 Unexpected 'VIEW'. CREATE TABLE name AS SELECT …
-CREATE OR REPLACE VIEW x AS SELECT * FROM s;
 -- 1:17 VIEW is a reserved word; to use it as a name, quote it: `VIEW`.
 CREATE TABLE t (view INT) WITH (kafka_topic='x');
--- 1:6 Unexpected 'VIEW'. DROP STREAM or DROP TABLE removes
-DROP VIEW x;
 -- 1:6 Unexpected 'MATERIALIZED'. SHOW STREAMS and SHOW TABLES also list
 SHOW MATERIALIZED VIEWS;
 -- 1:8 Unexpected 'TEMPORARY'. WITH name AS (SELECT …) SELECT … names a query within a statement.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -19,6 +20,7 @@ from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.errors_of import errors_of
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
+from ksql_spark.analyzer.relations.views import in_view, query_of
 from ksql_spark.expressions import ColumnRef, Expression, name_text
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
@@ -301,7 +303,7 @@ def named_query(
             return from_item.alias_name, None, context
         case nodes.AliasedSource():
             if from_item.source_name not in context.common_tables:
-                return from_item.alias_name, None, context
+                return _source_or_view(from_item, context)
             visible = dict(context.common_tables)
             query = visible.pop(from_item.source_name).query
             return from_item.alias_name, query, replace(context, common_tables=visible)
@@ -316,6 +318,18 @@ def named_query(
     raise invalid("This is not allowed in FROM.", from_item)
 
 
+def _source_or_view(
+    from_item: nodes.AliasedSource, context: Context
+) -> tuple[str, nodes.QueryNode | None, Context]:
+    text = context.metastore.views().get(from_item.source_name)
+    if text is None:
+        return from_item.alias_name, None, context
+    metastore = context.metastore.copy()
+    metastore.drop_view(from_item.source_name)  # a view cannot read itself
+    inner = replace(context, metastore=metastore, common_tables={}, outer=None)
+    return from_item.alias_name, query_of(text), inner
+
+
 def bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -> BoundRelation:
     """A relation of FROM; ``prefixed``: it is part of a join.
 
@@ -323,12 +337,14 @@ def bind_relation(from_item: nodes.Relation, context: Context, prefixed: bool) -
         KsqlError: SOURCE_UNKNOWN, a source that the rules refuse; those of the sub-query.
     """
     columns = _column_aliases(from_item, context)
-    alias, query, context = named_query(from_item, context)
+    alias, query, inner = named_query(from_item, context)
     if query is not None:
-        relation = _nested(query, alias, context, prefixed, from_item)
+        is_view = inner.metastore is not context.metastore
+        with in_view(from_item) if is_view else nullcontext():
+            relation = _nested(query, alias, inner, prefixed, from_item)
         relation = _renamed(relation, columns) if columns else relation
     else:
-        relation = source_relation(from_item, context.metastore, prefixed)
+        relation = source_relation(from_item, inner.metastore, prefixed)
     context.size.add(relation.schema, from_item)
     if relation.source is not None and context.rules.check_source is not None:
         context.rules.check_source(relation.source, from_item, context.config)

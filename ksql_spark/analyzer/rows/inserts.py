@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ksql_spark import deadline
 from ksql_spark.analyzer.base import settings
-from ksql_spark.analyzer.base.failures import failure, invalid, within_statement
+from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_no_result, check_writable
 from ksql_spark.analyzer.expressions.binding import bind_expression
@@ -190,6 +190,7 @@ def bind_insert_target(
         raise invalid("The server has disabled INSERT INTO ... VALUES functionality.", statement)
     source = metastore.find(name)
     if source is None:
+        metastore.check_no_view(name, place(node))
         raise failure("INSERT_UNKNOWN", node, name=name, similar=_similar(name, metastore))
     check_writable(source, "insert values into", config, node)
     check_no_result(source, metastore, config, node)

@@ -18,7 +18,8 @@ from ksql_spark.grammar.statements.lifecycle import QueryControl, Terminate
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs, DropSink
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
-from ksql_spark.runtime.command_log import FUNCTION, QUERY, SINK, SOURCE, TYPE, Name, SkippedRecord
+from ksql_spark.grammar.statements.views import CreateView, DropView
+from ksql_spark.runtime.command_log import FUNCTION, QUERY, SINK, SOURCE, TYPE, VIEW, Name, SkippedRecord
 from ksql_spark.statements.base.context import Action, Logged, Outcome, Starts, StatementContext
 
 #: class of a statement -> the kinds of things that it makes, with its name
@@ -28,6 +29,7 @@ _MAKES: Mapping[type[Statement], tuple[str, ...]] = {
     CreateSink: (SINK,),
     CreateSinkAs: (SINK, SOURCE),
     CreateType: (TYPE,),
+    CreateView: (VIEW,),
     CreateFunction: (FUNCTION,),
     InsertSelect: (),
 }
@@ -36,6 +38,7 @@ _REMOVES: Mapping[type[Statement], str] = {
     DropSource: SOURCE,
     DropSink: SINK,
     DropType: TYPE,
+    DropView: VIEW,
     DropFunction: FUNCTION,
     Terminate: QUERY,
 }
@@ -51,7 +54,13 @@ _UNKNOWN = {
 
 
 #: the statement that removes a thing of a kind
-_WORDS = {SINK: "DROP SINK", TYPE: "DROP TYPE", FUNCTION: "DROP FUNCTION", QUERY: "TERMINATE"}
+_WORDS = {
+    SINK: "DROP SINK",
+    TYPE: "DROP TYPE",
+    VIEW: "DROP VIEW",
+    FUNCTION: "DROP FUNCTION",
+    QUERY: "TERMINATE",
+}
 
 
 def names_of(statement: Statement, query_id: str | None = None) -> frozenset[Name]:
@@ -159,6 +168,7 @@ def _is_there(name: Name, context: StatementContext) -> bool:
         SOURCE: lambda: store.find(text) is not None,
         SINK: lambda: store.find_sink(text) is not None,
         TYPE: lambda: text in store.types(),
+        VIEW: lambda: text in store.views(),
         FUNCTION: lambda: text in store.functions(),
         QUERY: lambda: any(query.id.upper() == text for query in context.queries),
     }

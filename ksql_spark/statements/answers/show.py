@@ -17,6 +17,8 @@ from ksql_spark.entities.catalog import (
     TypeList,
     Variable,
     VariablesList,
+    View,
+    ViewsList,
 )
 from ksql_spark.entities.queries import Queries, QueryDescriptionList
 from ksql_spark.entities.servers import Service, ServicesList
@@ -211,6 +213,12 @@ def _variables(statement: Show, context: StatementContext) -> Entity:
     return VariablesList(statement_text=statement.source_text, variables=rows)
 
 
+def _views(statement: Show, context: StatementContext) -> Entity:
+    views = sorted(context.services.metastore.views().items())
+    rows = tuple(View(name, query) for name, query in views if context.rights.may_read(name))
+    return ViewsList(statement_text=statement.source_text, views=rows)
+
+
 def _services(statement: Show, context: StatementContext) -> Entity:
     """List everything with an address; users look above all for what the server has started at free ports."""
     config, services = context.config, context.services
@@ -241,6 +249,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "TOPICS": _topics,
     "TYPES": _types,
     "VARIABLES": _variables,
+    "VIEWS": _views,
 }
 
 
@@ -260,7 +269,7 @@ def show(statement: Show, context: StatementContext) -> Action:
 
 
 #: the objects that are incomplete if the command log was not fully executed
-_FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES"})
+_FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES", "VIEWS"})
 
 
 def _skipped(context: StatementContext) -> list[str]:

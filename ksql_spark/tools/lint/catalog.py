@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ksql_spark import analyzer
+from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.base.failures import place
 from ksql_spark.config import Config, canonical, find
 from ksql_spark.errors import KsqlError
@@ -35,6 +35,7 @@ from ksql_spark.grammar.statements.sources import (
     RefreshSchema,
 )
 from ksql_spark.grammar.statements.types import CreateType, DropType
+from ksql_spark.grammar.statements.views import CreateView, DropView
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.planner import lower, lower_transient
@@ -103,9 +104,9 @@ class Catalog:
 
     def _forget(self, statement: nodes.Statement) -> None:
         """Take what the statement declares as unknown."""
-        if isinstance(statement, CreateSource | CreateAsSelect | CreateSinkAs):
+        if isinstance(statement, CreateSource | CreateAsSelect | CreateSinkAs | CreateView):
             self._unknown.add(statement.name)
-        elif isinstance(statement, DropSource):
+        elif isinstance(statement, DropSource | DropView):
             self._unknown.discard(statement.name)
 
     def _add(self, statement: nodes.Statement) -> PersistentQuery | None:
@@ -130,6 +131,11 @@ class Catalog:
                 store.add_type(statement.name, analyzer.bind_type(statement.data_type, store))
             case DropType():
                 store.drop_type(statement.name)
+            case CreateView():
+                analyzer.check_view(statement, store, config)
+                store.add_view(statement.name, grammar.render(statement.query))
+            case DropView():
+                store.drop_view(statement.name)
             case DropSource():
                 if not statement.if_exists:
                     store.require(statement.name, place(statement.this))
