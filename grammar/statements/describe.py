@@ -19,7 +19,7 @@ class DescribeSource(NamedStatement):
 
 
 class DescribeSources(Statement):
-    """DESCRIBE STREAMS|TABLES [EXTENDED]; ``what`` is STREAMS or TABLES."""
+    """DESCRIBE STREAMS|TABLES|VIEWS [EXTENDED]; ``what`` is the first of these words."""
 
     what = Arg[str](required=True)
     extended = Arg[bool](default=False)
@@ -64,7 +64,7 @@ class Explain(Statement):
 def _describe(parser: KsqlParser) -> Statement:
     start = parser.at
     parser.expect_one_of("DESCRIBE", "DESC")
-    what = parser.one_of("STREAMS", "TABLES")
+    what = parser.one_of("STREAMS", "TABLES", "VIEWS")
     if what:
         return parser.build(DescribeSources, start, what=what, extended=parser.word("EXTENDED"))
     if parser.is_word("FUNCTION") and parser.is_name(1):  # else a source of that name

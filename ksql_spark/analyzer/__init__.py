@@ -22,7 +22,7 @@ from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predic
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.analyzer.reads.binding import bind_read
 from ksql_spark.analyzer.reads.past import bind_verification
-from ksql_spark.analyzer.reads.views import check_view
+from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
@@ -62,4 +62,5 @@ __all__ = [
     "kind_of_result",
     "mirrored_withins",
     "refreshed",
+    "view_columns",
 ]

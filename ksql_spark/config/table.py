@@ -68,7 +68,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.fetch.remote.hosts.max.timeout.seconds", "long", 10, "How long other nodes may take to respond.", minimum=0, in_force=False), _server("ksql.shutdown.timeout.ms", "long", 300000, "How long the server waits for its threads on shutdown.", minimum=0, in_force=False),
     _server("ksql.service.id", "string", "default_", "The cluster's id, which is part of the names of its internal topics."),
     _server("ksql.queries.file", "string", None, "A file of statements. The server runs them and rejects all others (headless mode)."),
-    _server("ksql.extension.dir", "string", "ext", "A directory of Python files with user functions; relative paths start at the data folder."),
+    _server("ksql.extension.dir", "string", "ext", "A directory of Python files and jars with user functions; relative paths start at the data folder."),
     _server("ksql.extension.modules", "list", [], "Installed Python modules with user functions."),
     _server("ksql.create.function.enabled", "boolean", False, "Whether CREATE FUNCTION is allowed. Its code runs with the server's rights."),
     _server("ksql.spark.data.dir", "string", "", "The directory for all persistent data; by default in the user's home directory."),

@@ -98,7 +98,7 @@ class SourceDescription(Body):
     """A stream or table as DESCRIBE shows it.
 
     Args:
-        type: STREAM or TABLE.
+        type: STREAM, TABLE or VIEW, which has only a name, columns and a statement.
         timestamp: the event time column; empty: Kafka's record timestamp.
         statistics, error_stats: texts of several lines; empty unless ``extended``.
         partitions, replication: of the topic; 0 unless ``extended``.

@@ -697,8 +697,8 @@ def is_read_early(statement: PgStatement) -> bool:
 
 
 def described(engine: Engine, rights: Rights) -> tuple[SourceDescription, ...]:
-    """All streams and tables that a client may see."""
+    """All streams, tables and views that a client may see."""
     from ksql_spark.engine import Request
 
-    entities = engine.execute(Request("DESCRIBE STREAMS; DESCRIBE TABLES;", rights=rights))
+    entities = engine.execute(Request("DESCRIBE STREAMS; DESCRIBE TABLES; DESCRIBE VIEWS;", rights=rights))
     return tuple(one for entity in entities for one in getattr(entity, "source_descriptions", ()))

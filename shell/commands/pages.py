@@ -165,7 +165,9 @@ PAGES: Mapping[type[Statement], Page] = {
         ("DESCRIBE orders EXTENDED;",),
     ),
     describe.DescribeSources: Page(
-        ("DESCRIBE STREAMS", "DESCRIBE TABLES"), "describe all", ("DESCRIBE TABLES EXTENDED;",)
+        ("DESCRIBE STREAMS", "DESCRIBE TABLES", "DESCRIBE VIEWS"),
+        "describe all",
+        ("DESCRIBE TABLES EXTENDED;",),
     ),
     describe.DescribeFunction: Page(
         ("DESCRIBE FUNCTION",), "signatures of a function", ("DESCRIBE FUNCTION UCASE;",)

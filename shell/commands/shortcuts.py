@@ -24,6 +24,7 @@ _SHORTCUTS = (
     ),
     (r"\dt", "NAME", "SHOW TABLES;", "DESCRIBE {};", "tables"),
     (r"\ds", "NAME", "SHOW STREAMS;", "DESCRIBE {};", "streams"),
+    (r"\dv", "NAME", "SHOW VIEWS;", "DESCRIBE {};", "views"),
     (
         r"\df",
         "NAME",

@@ -441,7 +441,10 @@ def _describe(source: Entity) -> Iterator[Part]:
         yield from _constraints(source)
         yield from _topics_found(source)
         yield from _origin(source)
-        yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
+        if source.get("type") == "VIEW":
+            yield label("Statement", source.get("statement"))
+        else:
+            yield "For runtime statistics and query details run: DESCRIBE <Stream,Table> EXTENDED;"
         return
     yield label("Type", source.get("type"))
     yield label("Timestamp field", source.get("timestamp") or "Not set - using <ROWTIME>")

@@ -119,8 +119,11 @@ class MetadataCache:
     def _parts(self) -> Iterator[Metadata]:
         """Yield what the server has, more each time; what people ask for most comes first."""
         current = self.current
-        answers = {**(self._ask("SHOW STREAMS;") or {}), **(self._ask("SHOW TABLES;") or {})}
-        streams = [str(s["name"]) for s in answers.get("streams") or []]
+        answers: dict[str, Any] = {}
+        for question in ("SHOW STREAMS;", "SHOW TABLES;", "SHOW VIEWS;"):
+            answers |= self._ask(question) or {}
+        # FROM takes views as it takes streams
+        streams = [str(s["name"]) for what in ("streams", "views") for s in answers.get(what) or []]
         tables = [str(s["name"]) for s in answers.get("tables") or []]
         yield replace(
             current,

@@ -427,7 +427,7 @@ class FakeEngine:
             case ["SHOW", "FUNCTIONS"]:
                 functions = (SimpleFunctionInfo("UCASE", "SCALAR", "STRING"),)
                 return [FunctionNameList(statement_text=shown, functions=functions)]
-            case ["DESCRIBE", ("STREAMS" | "TABLES") as kind]:
+            case ["DESCRIBE", ("STREAMS" | "TABLES" | "VIEWS") as kind]:
                 kind_of_source = kind.removesuffix("S")
                 descriptions = tuple(
                     described(name, of) for name, of in self.sources.items() if of == kind_of_source

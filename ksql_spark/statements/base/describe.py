@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from ksql_spark import analyzer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, FunctionExample, FunctionInfo
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
@@ -21,6 +22,7 @@ from ksql_spark.entities.sources import (
     SourceDescriptionList,
 )
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import name_text
 from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
@@ -44,6 +46,14 @@ OLD_S = 1.0
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
+    views = context.metastore.views()
+    if statement.name in views:
+        described_view = view_description(statement.name, context)
+        return Immediate(
+            lambda: SourceDescriptionEntity(
+                statement_text=statement.source_text, source_description=described_view
+            )
+        )
     source = context.metastore.require(statement.name)
 
     def run() -> Entity:
@@ -65,10 +75,14 @@ def queries_of(sources: Collection[str], context: StatementContext) -> list[Mana
 
 
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
-    """DESCRIBE STREAMS|TABLES [EXTENDED]."""
+    """DESCRIBE STREAMS|TABLES|VIEWS [EXTENDED]."""
     kind = STREAM if statement.what == "STREAMS" else TABLE
 
     def run() -> Entity:
+        if statement.what == "VIEWS":
+            names = filter(context.rights.may_read, sorted(context.services.metastore.views()))
+            views = tuple(view_description(name, context) for name in names)
+            return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=views)
         sources = visible_sources(context, kind)
         described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
         return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=described)
@@ -128,6 +142,33 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         origin=_origin(source, services),
         archive=source.archive,
         topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
+    )
+
+
+def view_description(name: str, context: StatementContext) -> SourceDescription:
+    """A view as DESCRIBE shows it: its columns, and the statement that makes it."""
+    metastore = context.metastore
+    columns = analyzer.view_columns(name, metastore, context.config)
+    return SourceDescription(
+        name=name,
+        window_type=None,
+        read_queries=(),
+        write_queries=(),
+        fields=tuple(field_info(column) for column in columns),
+        type="VIEW",
+        timestamp="",
+        statistics="",
+        error_stats="",
+        extended=False,
+        key_format="",
+        value_format="",
+        topic="",
+        partitions=0,
+        replication=0,
+        statement=f"CREATE VIEW {name_text(name)} AS {metastore.views()[name]};",
+        query_offset_summaries=(),
+        source_constraints=(),
+        is_source=False,
     )
 
 
@@ -325,7 +366,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
                     arguments=arguments,
                     argument_types=tuple(a.type for a in arguments),
                     return_type=signature.result_text,
-                    description=spec.description,
+                    description=signature.description or spec.description,
                 )
             )
         return FunctionDescriptionList(
