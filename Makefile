@@ -18,7 +18,7 @@ S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,10 +26,10 @@ help: ## list the targets
 setup: $(RUNTIME) $(JVM) $(TOOLS) ## install everything to run, test and change ksql-spark
 	@:
 
-run: $(RUNTIME) $(JVM) ## start Kafka, Spark, the server and the SQL shell
+run: $(RUNTIME) $(JVM) ## start Kafka (port 9092), Spark, the server (8088) and the SQL shell (ARGS="--listen HOST:PORT --kafka-listen HOST:PORT", --help)
 	@$(BIN)/ksql-spark $(ARGS)
 
-server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C
+server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C (ARGS as for make run)
 	@$(BIN)/ksql-spark server $(ARGS)
 
 demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
@@ -72,8 +72,10 @@ console: $(NODE) ## build the console from console/, which needs Node 20 or newe
 check-console: # types and unit tests of the console, where its packages are installed
 	@[ ! -d console/node_modules ] || { echo "== console" && cd console && npm run --silent check && npm test --silent >/dev/null; }
 
-console-pictures: $(NODE) setup ## screenshots of the console for docs/how-to, of the taxi story in Chromium
-	@CONSOLE_PICTURES=$(CURDIR)/docs/how-to $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
+console-pictures: $(NODE) setup ## pictures of all pages of the console, of the taxi story in Chromium, into build/pictures; two of them also into docs/how-to
+	@mkdir -p build/pictures
+	@CONSOLE_PICTURES=$(CURDIR)/build/pictures $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
+	@cp build/pictures/console.png build/pictures/console-query.png docs/how-to/
 
 test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
@@ -98,6 +100,10 @@ fuzz: setup ## 200,000 damaged records of each format, read by the JVM and by Py
 test-dbt: setup ## dbt, installed in build/dbt, on a real server
 	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
 	@$(BIN)/python -m pytest -q tests/integration/test_dbt.py $(ARGS)
+
+test-containers: setup ## the image and the compose file of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
+	@[ -x build/podman-compose/bin/podman-compose ] || { $(BIN)/python -m venv build/podman-compose && build/podman-compose/bin/pip install --quiet 'podman-compose>=1.6,<2'; }
+	@TEST_CONTAINERS=$${TEST_CONTAINERS:-$(CURDIR)/build/containers} $(BIN)/python -m pytest -q -s tests/docker $(ARGS)
 
 test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, and in Chromium, on a real server
 	@[ -x build/jupyter/bin/jupyter-lab ] || { $(BIN)/python -m venv build/jupyter && build/jupyter/bin/pip install --quiet jupyterlab; }

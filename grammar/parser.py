@@ -497,6 +497,8 @@ class KsqlParser(MatchRecognizeParser):
                 self._seek("RETENTION")
             self.expect_word("GRACE", "PERIOD")
             grace = self.time_span()
+            if retention is None and self._option("RETENTION"):
+                retention = self.time_span()
         self.expect_symbol(TokenType.R_PAREN, ")")
         return nodes.Window(kind, size, advance, retention, grace, self.span(start), step, zone, offset)
 

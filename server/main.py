@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ksql_spark.client.engine_options import add_listeners, listener_settings
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.memory import limit_heap
 from ksql_spark.server.protocol.http import close_unread, tls_settings, trusted_proxies
 from ksql_spark.server.queries_file import QueriesFileProblem, queries_of
-from ksql_spark.server.terminal import fail
+from ksql_spark.server.terminal import fail, print_line
 from ksql_spark.services import early_broker
 from ksql_spark.services.early_broker import EarlyBroker
 
@@ -64,7 +65,15 @@ def main(argv: Sequence[str], make_engine: Callable[[Config], Engine] | None = N
             try:
                 sock = _bind(*listener, config["ksql.server.send.timeout.ms"])
             except OSError as error:
-                return fail(_bind_problem(error, *listener))
+                if error.errno != errno.EADDRINUSE or config.is_set("listeners") or listener in postgres:
+                    return fail(_bind_problem(error, *listener))
+                # the usual port, which nobody asked for
+                listeners = [(listener[0], 0)]
+                sock = _bind(*listeners[0], config["ksql.server.send.timeout.ms"])
+                print_line(
+                    f"port {listener[1]} is taken, perhaps by another ksql-spark server: this one uses port "
+                    f"{sock.getsockname()[1]} (--listen HOST:PORT names another one)"
+                )
             sockets.append(stack.enter_context(sock))
         limit_heap()
         make = make_engine
@@ -108,12 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOST:PORT,…",
         help="the Kafka brokers to use; by default the server starts one",
     )
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="the address of the REST API (default 127.0.0.1:8088)"
-    )
-    parser.add_argument(
-        "--pg-listen", metavar="HOST:PORT", help="an address for clients of PostgreSQL (by default none)"
-    )
+    add_listeners(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="directory for all persistent data")
     parser.add_argument(
         "--spark-master",
@@ -141,14 +145,13 @@ def _overrides(options: argparse.Namespace) -> Mapping[str, str]:
     """The properties that the command line sets."""
     by_name = {
         "bootstrap.servers": options.bootstrap_servers,
-        "listeners": options.listen and f"http://{options.listen}",
-        "ksql.postgres.listener": options.pg_listen,
         "ksql.spark.data.dir": options.data_dir,
         "ksql.spark.master": options.spark_master,
         "ksql.queries.file": options.queries_file,
         "ksql.spark.connect.plugins": options.connect_plugins and ",".join(options.connect_plugins),
     }
-    return {name: value for name, value in by_name.items() if value is not None}
+    given = {name: value for name, value in by_name.items() if value is not None}
+    return given | listener_settings(options)
 
 
 def _listeners(config: Config) -> list[tuple[str, int]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ksql_spark.client import embedded
-from ksql_spark.client.embedded import is_free
 from ksql_spark.shell.client import ClientError
 
 
@@ -27,25 +25,16 @@ class EmbeddedServer(embedded.EmbeddedServer):
 
 
 def start(
-    data_dir: Path | None = None,
-    properties: Path | None = None,
-    listen: str | None = None,
-    postgres: str | None = None,
+    data_dir: Path | None = None, properties: Path | None = None, settings: Mapping[str, str] | None = None
 ) -> EmbeddedServer:
-    """Start the shell's own engine.
+    """Start the shell's own engine: at port 8088, or a free port if that is taken, unless an address is set.
 
     Args:
         data_dir: its data folder; None: the default.
         properties: a file of properties for it.
-        listen: HOST:PORT of its REST API; None: as KSQL_LISTENERS says, else port 8088, or a free port if
-            that is in use.
-        postgres: HOST:PORT for clients of PostgreSQL; None: as the environment says.
+        settings: more properties, such as its addresses, which win over the file and the environment.
     """
-    at: int | str | None = listen
-    if at is None and "KSQL_LISTENERS" not in os.environ:
-        at = 8088 if is_free(8088) else 0
-    settings = {"ksql.postgres.listener": postgres} if postgres is not None else {}
-    return EmbeddedServer(data_dir, at, properties=properties, settings=settings)
+    return EmbeddedServer(data_dir, None, properties=properties, settings=settings)
 
 
-__all__ = ["EmbeddedServer", "StartFailed", "is_free", "start"]
+__all__ = ["EmbeddedServer", "StartFailed", "start"]

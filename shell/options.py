@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ksql_spark.client.engine_options import add_listeners, given_listeners, listener_settings
 from ksql_spark.shell import local
 from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context, Leave
@@ -66,14 +67,7 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="its data directory (default: $XDG_DATA_HOME/ksql-spark or ~/.local/share/ksql-spark)",
     )
-    engine.add_argument(
-        "--listen",
-        metavar="HOST:PORT",
-        help="the address of its REST API (default: 127.0.0.1:8088, or a free port if that is taken)",
-    )
-    engine.add_argument(
-        "--pg-listen", metavar="HOST:PORT", help="its address for clients of PostgreSQL (by default none)"
-    )
+    add_listeners(engine)
 
 
 #: standard input, instead of a file
@@ -298,10 +292,9 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         from ksql_spark.shell import embedded
 
         folder = options.data_dir and options.data_dir.expanduser()
-        return embedded.start(folder, listen=options.listen, postgres=options.pg_listen)
+        return embedded.start(folder, settings=listener_settings(options))
 
-    own = {"--listen": options.listen, "--data-dir": options.data_dir, "--pg-listen": options.pg_listen}
-    given = [name for name, value in own.items() if value is not None]
+    given = [*given_listeners(options), *(["--data-dir"] if options.data_dir is not None else [])]
     if url is None and (options.listen is not None or not local.is_running()):
         server = start()
     elif given:

@@ -33,11 +33,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         if options.as_of is not None and not options.batch:
             raise OptionProblem("--as-of is for --batch.")
-        for name in options.files:
-            if "://" in name:
-                raise OptionProblem(f"{name} is an address: write --server {name}.")
+        url, files = _server(options)
         # read all files before anything runs, so that a misspelled second name leaves nothing half done
-        scripts = [(name, read_script(name)) for name in options.files]
+        scripts = [(name, read_script(name)) for name in files]
 
         def run_all(context: Context) -> None:
             if options.dry_run:
@@ -56,11 +54,27 @@ def main(argv: Sequence[str]) -> int:
             if before is not None:
                 finish_batch(client, console, before)
 
-        with connect(options.server, options, Console()) as connection:
+        with connect(url, options, Console()) as connection:
             return connection.run(run_all, wait=options.wait)
     except (OptionProblem, ClientError) as problem:
         print(f"ksql-spark run: {problem}", file=sys.stderr)
         return WRONG_OPTIONS
+
+
+def _server(options: argparse.Namespace) -> tuple[str | None, list[str]]:
+    """The server's address and the files: as in ``ksql-spark URL``, the address may stand before the files.
+
+    Raises:
+        OptionProblem: two addresses, or no file.
+    """
+    first, *others = options.files
+    if "://" not in first:
+        return options.server, options.files
+    if options.server is not None:
+        raise OptionProblem(f"There are two servers: {first} and --server {options.server}. Leave one out.")
+    if not others:
+        raise OptionProblem(f"Name a file after the server: ksql-spark run {first} FILE.sql")
+    return first, others
 
 
 def _milliseconds(text: str) -> int:
@@ -78,16 +92,23 @@ _milliseconds.__name__ = "time"
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark run",
+        usage="ksql-spark run [options] [URL] FILE.sql …",
         description="Run files of statements in order. The run stops at the first error and does not undo "
         "earlier statements. The error goes to standard error as FILE:LINE:COLUMN: message, and the "
         "exit code is 1. A SELECT … EMIT CHANGES without LIMIT runs until Ctrl-C, which stops the run with "
         "code 130.",
     )
-    parser.add_argument("files", metavar="FILE.sql", nargs="+", help="files of statements, in UTF-8")
+    parser.add_argument(
+        "files",
+        metavar="FILE.sql",
+        nargs="+",
+        help="files of statements, in UTF-8; a server's URL may stand first",
+    )
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="the server (default: http://127.0.0.1:8088, or one started for this run)",
+        help="the server, as a URL before the files (default: http://127.0.0.1:8088, or one started for this "
+        "run)",
     )
     add_script_options(parser).add_argument(
         "--batch",

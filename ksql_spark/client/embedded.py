@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -189,13 +188,6 @@ def variable(name: str) -> str:
     return "KSQL_" + name.replace("_", "__").replace("-", "___").replace(".", "_").upper()
 
 
-def is_free(port: int) -> bool:
-    """Whether nothing listens on ``port`` of this machine."""
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) != 0
-
-
 class Lease:
     """A share in an engine that this process has started; the last release() stops it."""
 
@@ -235,5 +227,5 @@ class Lease:
 
 
 def start(data_dir: Path | None, settings: Mapping[str, Any]) -> EmbeddedServer:
-    """Start an engine on port 8088, or on a free port if that is in use."""
-    return EmbeddedServer(data_dir, 8088 if is_free(8088) else 0, settings=settings)
+    """Start an engine on port 8088, or on a free port if that is taken."""
+    return EmbeddedServer(data_dir, None, settings=settings)

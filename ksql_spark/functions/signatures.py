@@ -118,12 +118,19 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """One way to call a function; ``is_variadic``: the parameter ``variadic_at`` may repeat, once or more."""
+    """One way to call a function.
+
+    ``is_variadic``: the parameter ``variadic_at`` may repeat, once or more. ``description``: of this way,
+    where it has one of its own. ``can_undo``: False for an aggregate that can retract rows only if it is
+    called in another way.
+    """
 
     parameters: tuple[Parameter, ...]
     result: Pattern | ResultRule
     result_text: str
     variadic_at: int | None = None
+    description: str = ""
+    can_undo: bool = True
 
     @property
     def is_variadic(self) -> bool:

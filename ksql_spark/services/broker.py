@@ -1,6 +1,7 @@
 """The embedded Kafka broker: one KRaft process as controller and broker, with its data in one folder.
 
-It listens on the loopback address only, so other machines cannot connect.
+It listens on the loopback address only, so other machines cannot connect, unless ksql.kafka.listener names
+another address.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services import artifacts
@@ -21,7 +23,7 @@ from ksql_spark.services.cache import Report
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.embedded import EmbeddedService
 from ksql_spark.services.java import java_binary
-from ksql_spark.services.ports import HOST, free_port
+from ksql_spark.services.ports import HOST, free_port, is_free
 
 PREFERRED_PORT = 9092
 #: with less free space the broker does not start: its log segments and indexes need some
@@ -81,19 +83,54 @@ class EmbeddedBroker(EmbeddedService):
     stop_timeout_s = 20.0
 
     def __init__(
-        self, data_dir: Path, port: int = PREFERRED_PORT, report: Report = lambda text: None
+        self,
+        data_dir: Path,
+        port: int = PREFERRED_PORT,
+        report: Report = lambda text: None,
+        host: str | None = None,
     ) -> None:
         super().__init__(data_dir, port, report)
+        self._host = host or HOST
+        self._is_named = host is not None
 
     @property
     def bootstrap_servers(self) -> str:
         """The address for clients: ``host:port``."""
-        return f"{HOST}:{self.port}"
+        return f"{self._host}:{self.port}"
+
+    @property
+    def _may_move(self) -> bool:
+        return not self._is_named
 
     @property
     def log_file(self) -> Path:
         """The broker's log."""
         return self.data_dir / "logs" / "broker.log"
+
+    @classmethod
+    def of(cls, config: Config, data_dir: Path, report: Report = lambda text: None) -> EmbeddedBroker:
+        """The broker of a server, at the address of ksql.kafka.listener.
+
+        Args:
+            config: the server's.
+            data_dir: the broker's folder.
+            report: called with progress lines.
+
+        Raises:
+            KsqlError: PROPERTY_INVALID.
+        """
+        address = str(config["ksql.kafka.listener"])
+        if not address:
+            return cls(data_dir, report=report)
+        host, _, port = address.rpartition(":")
+        reason = ""
+        if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+            reason = "expected HOST:PORT, for example 127.0.0.1:9093"
+        elif host in ("0.0.0.0", "[::]"):
+            reason = "Kafka tells its clients this address: name one of this machine's"
+        if reason:
+            raise KsqlError("PROPERTY_INVALID", name="ksql.kafka.listener", value=address, reason=reason)
+        return cls(data_dir, int(port), report, host)
 
     # ---- the folder
 
@@ -105,6 +142,11 @@ class EmbeddedBroker(EmbeddedService):
     def _prepare(self) -> None:
         if shutil.disk_usage(self.data_dir).free < _LEAST_FREE_BYTES:
             raise KsqlError("DISK_FULL", path=str(self.data_dir))
+        if self._is_named and not is_free(self.port, self._host):
+            raise self._error(
+                f"{self.bootstrap_servers} is taken, or is no address of this machine; choose another one "
+                "with --kafka-listen HOST:PORT"
+            )
         self._format()
 
     @property
@@ -169,7 +211,7 @@ class EmbeddedBroker(EmbeddedService):
 
     def _answers(self) -> bool:
         try:
-            socket.create_connection((HOST, self.port), timeout=1).close()
+            socket.create_connection((self._host, self.port), timeout=1).close()
         except OSError:
             return False
         with suppress(KsqlError):

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+#: of Linux; other systems have ps
+PROCESSES = Path("/proc")
+
 # The shell starts a watcher that reads from a pipe to us, then becomes the command (exec). We write a line
 # before we close the pipe. If we are killed, the pipe ends without it, and the watcher ends the command. This
 # needs no signal tied to a thread (like PR_SET_PDEATHSIG), and no code between fork and exec.
@@ -109,6 +112,14 @@ def is_alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    with contextlib.suppress(OSError, IndexError):
+        return _state(pid)[0] != "Z"
     return True
+
+
+def _state(pid: int) -> str:
+    """The state of a process, as ps shows it."""
+    if PROCESSES.is_dir():
+        return (PROCESSES / str(pid) / "stat").read_text().rpartition(")")[2].strip()
+    command = ["ps", "-o", "stat=", "-p", str(pid)]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout.strip()

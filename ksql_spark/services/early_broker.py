@@ -26,15 +26,16 @@ class EarlyBroker:
 
     Args:
         data_dir: the data folder of a server.
+        config: the server's.
 
     Raises:
-        KsqlError: as locked_data_dir().
+        KsqlError: as locked_data_dir(); PROPERTY_INVALID.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, config: Config) -> None:
+        self.broker = EmbeddedBroker.of(config, folder(data_dir), self._report_line)
         self._folder = contextlib.ExitStack()
         self._folder.enter_context(locked_data_dir(data_dir))
-        self.broker = EmbeddedBroker(folder(data_dir), report=self._report_line)
         self._reporting = threading.Lock()
         #: progress lines until somebody takes them, and who does
         self._lines: list[str] = []
@@ -107,6 +108,6 @@ def begun(config: Config) -> EarlyBroker | None:
     if not is_ready or config["ksql.cluster.enabled"]:
         return None
     try:
-        return EarlyBroker(data_dir)
+        return EarlyBroker(data_dir, config)
     except KsqlError:
         return None

@@ -126,7 +126,10 @@ class EmbeddedService(abc.ABC):
             self._prepare_folder()
             self._report(f"starting {self.title}")
             if self._may_move and not self._keeps_port:
-                self.port = reserved_port(self._port_file, self.port)
+                usual, is_first = self.port, not self._port_file.exists()
+                self.port = reserved_port(self._port_file, usual)
+                if is_first and usual and self.port != usual:
+                    self._report(f"port {usual} is taken: {self.title} uses port {self.port}")
             self._launch_somewhere()
         except BaseException as error:
             self._fetching = False

@@ -17,7 +17,7 @@ def reserved_port(file: Path, preferred: int) -> int:
     port = preferred
     with suppress(OSError, ValueError):
         port = int(file.read_text())
-    if not port or not _is_free(port):
+    if not port or not is_free(port):
         return other_port(file)
     file.write_text(str(port))
     return port
@@ -37,11 +37,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int, host: str = HOST) -> bool:
+    """Whether a server could listen there."""
     with closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

@@ -1,8 +1,8 @@
-"""Calls user functions for many rows at once, before a step's expressions are evaluated.
+"""Calls user functions before a step's expressions are evaluated: those in Python for many rows at once.
 
 Within an expression, a call is made row by row. The calls that a step makes for every row are computed here
-first, by PythonBatches.java. Their results are columns, and the calls are lowered to these columns
-(``Context.computed``).
+first: by PythonBatches.java, or by JarFunctions.java, which runs in the JVM. Their results are columns, and
+the calls are lowered to these columns (``Context.computed``).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.expressions import Call, Case, Expression, Lambda, children
-from ksql_spark.functions import user
+from ksql_spark.functions import jars, user
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.operations import row_expressions
+from ksql_spark.schema import NULL_VALUE
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import named, quoted
 from ksql_spark.spark.processing_log import QueryLog
@@ -60,7 +61,12 @@ def compute(node: Node, inputs: Sequence[DataFrame], log: QueryLog | None = None
         # innermost calls first: their results are arguments of the others
         ready = [c for c in waiting if not any(inner in waiting for a in c.arguments for inner in _eager(a))]
         waiting = [c for c in waiting if c not in ready]
-        _add(done, ready, log)
+        in_jars = [c for c in ready if jars.lowering_of(c) is not None]
+        in_python = [c for c in ready if c not in in_jars]
+        if in_jars:
+            _add_of_jars(done, in_jars, log)
+        if in_python:
+            _add_of_python(done, in_python, log)
     return done
 
 
@@ -70,7 +76,34 @@ def end_workers(session: Callable[[], SparkSession], folder: str) -> None:
         jvm.end_python_workers(session(), folder)
 
 
-def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
+def _add_of_jars(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
+    computed = done.texts
+    own = list(map(quoted, done.frame.columns))
+    outcomes, columns = [], []
+    for call in calls:
+        lowering = jars.lowering_of(call)
+        assert lowering is not None  # the caller has looked
+        texts = [lower(a, computed) for a in call.arguments]
+        outcome = lowering.outcome(texts, [a.type for a in call.arguments])
+        if NULL_VALUE in done.frame.columns:
+            # in a record without a value all columns are NULL, which is not a failure
+            outcome = f"if({NULL_VALUE}, NULL, {outcome})"
+        name = f"__call_{next(_NUMBERS)}"
+        outcomes.append(named(outcome, name))
+        columns.append(named(_value(call, name, log), name))
+        done.columns[call] = name
+    done.frame = done.frame.selectExpr(*own, *outcomes).selectExpr(*own, *columns)
+
+
+def _value(call: Call, outcome: str, log: QueryLog | None, row: str = "") -> str:
+    """The text of an outcome's value, whose error is reported; ``row``: before the names of its columns."""
+    if log is None:
+        return f"{outcome}.value"
+    report = log.caused("Function", f"{call} failed.", f"{outcome}.error", row)
+    return f"if({outcome}.error IS NOT NULL AND {report}, NULL, {outcome}.value)"
+
+
+def _add_of_python(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
     computed = done.texts
     frame = done.frame
     ddl = jvm.ddl_of(frame)
@@ -88,11 +121,7 @@ def _add(done: Computed, calls: Sequence[Call], log: QueryLog | None) -> None:
         result = f"value {user.spark_result(call.function)}, error string"
         parts.append(named(f"ksql.{quoted(f'unpack:{result}')}(r{i})", f"__r{i}"))
         name = f"__call_{next(_NUMBERS)}"
-        value = f"__r{i}.value"
-        if log is not None:
-            report = log.caused("Function", f"{call} failed.", f"__r{i}.error", "__v.")
-            value = f"if(__r{i}.error IS NOT NULL AND {report}, NULL, {value})"
-        columns.append(named(value, name))
+        columns.append(named(_value(call, f"__r{i}", log, "__v."), name))
         done.columns[call] = name
     done.frame = results.selectExpr(*parts).selectExpr(*columns)
 

@@ -28,16 +28,16 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.cache import cache_dir
+from ksql_spark.services.memory import BESIDE_THE_HEAP, GIGABYTE, size
+from ksql_spark.services.memory import available as available_memory
+from ksql_spark.services.memory import heap as heap_of
+from ksql_spark.services.memory import total as total_memory
 from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY
 
-GIGABYTE = 2**30
 #: disk space for JVM artifacts, class archives and a small server's data, bytes
 DISK = 2 * GIGABYTE
-#: memory beside the heap of Spark's JVM, bytes: Python, the embedded broker, the JVM outside of its heap
-BESIDE_THE_HEAP = GIGABYTE
 TIMEOUT_S = 5.0
 _NAME = re.compile(r"[\w.-]+")
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 @dataclass(frozen=True)
@@ -124,44 +124,16 @@ _MIRROR = (
 
 def memory(config: Config) -> Finding:
     """Whether the available memory suffices for Spark's heap and the rest."""
-    available = _available_memory()
-    needed = _size(str(config["ksql.spark.memory"])) + BESIDE_THE_HEAP
+    heap = heap_of(config)
+    available, needed = available_memory(), size(heap) + BESIDE_THE_HEAP
     if available is None:
-        return Finding("note", "unknown", "This system does not say how much memory is available.")
+        total = total_memory()
+        shown = "unknown" if total is None else f"{_gigabytes(total)} in all, {_gigabytes(needed)} wanted"
+        return Finding("note", shown, "This system does not say how much memory is available.")
     shown = f"{_gigabytes(available)} available, {_gigabytes(needed)} wanted"
     if available < needed:
-        return Finding(
-            "note",
-            shown,
-            f"Stop other programs, or set ksql.spark.memory below {config['ksql.spark.memory']}.",
-        )
+        return Finding("note", shown, f"Stop other programs, or set ksql.spark.memory below {heap}.")
     return Finding("ok", shown)
-
-
-def _available_memory() -> int | None:
-    """The bytes that this machine, or this container, has left."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-    except OSError:
-        return None
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    available = int(match[1]) * 1024 if match else None
-    group = Path("/sys/fs/cgroup")
-    try:
-        bound = int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
-    except (OSError, ValueError):  # no container, or no limit
-        return available
-    return bound if available is None else min(available, bound)
-
-
-def _size(text: str) -> int:
-    """Bytes of a size in Java's form.
-
-    >>> _size("2g"), _size("512m")
-    (2147483648, 536870912)
-    """
-    match = re.fullmatch(r"(\d+)([kmgt]?)", text.strip().lower())
-    return int(match[1]) * _UNITS[match[2]] if match else 0
 
 
 def _gigabytes(size: int) -> str:

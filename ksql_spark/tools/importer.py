@@ -374,9 +374,18 @@ def _omissions(source: Client, target: Client) -> list[str]:
     missing = _listed(source, "SHOW FUNCTIONS;", "functions") - _listed(
         target, "SHOW FUNCTIONS;", "functions"
     )
-    notes += [
-        f"the function {name} does not exist here; queries that call it fail" for name in sorted(missing)
-    ]
+    by_jar: dict[str, list[str]] = {}
+    for name in sorted(missing):
+        path = str(_answer(source, f"DESCRIBE FUNCTION {quoted_name(name)};", "path", ""))
+        if path.endswith(".jar"):
+            by_jar.setdefault(path, []).append(name)
+        else:
+            notes.append(f"the function {name} does not exist here; queries that call it fail")
+    for path, names in by_jar.items():
+        notes.append(
+            f"the functions {', '.join(names)} are in {path} of the other server: copy that jar to the "
+            "folder of ksql.extension.dir and restart this server; until then, queries that call them fail"
+        )
     return notes
 
 

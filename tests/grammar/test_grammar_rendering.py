@@ -20,6 +20,12 @@ def binary(cls: type[exp.Expression], left: exp.Expr, right: exp.Expr) -> exp.Ex
     return cls(this=left.copy(), expression=right.copy())
 
 
+def test_retention_may_come_last() -> None:
+    window = "WINDOW TUMBLING (SIZE 1 DAYS, {}) GROUP BY A"
+    [node] = grammar.parse(f"SELECT A FROM S {window.format('GRACE PERIOD 0 SECONDS, RETENTION 7 DAYS')};")
+    assert window.format("RETENTION 7 DAYS, GRACE PERIOD 0 SECONDS") in grammar.render(node)
+
+
 @pytest.mark.parametrize(
     ("written", "text"),
     [

@@ -13,6 +13,7 @@ import pytest
 
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration import java_jars
 from tests.integration.counted_events import STATEMENTS, check_copies, produce, wait_for_counts
 from tests.integration.exactly_once import World
 from tests.integration.exactly_once_checks import FEW
@@ -117,6 +118,20 @@ def test_python_functions_come_to_executors(tmp_path: Path) -> None:
         os.kill(executor, signal.SIGKILL)
         server.execute("INSERT INTO s VALUES (5);")
         wait_for_values(server, {7, 16})
+
+
+@pytest.mark.long  # make test-cluster runs it, too
+def test_jars_of_functions_come_to_executors(tmp_path: Path) -> None:
+    jars = tmp_path / "functions"
+    java_jars.compiled(jars)
+    with cluster(tmp_path, "local-cluster[1,4,1024]", f"ksql.extension.dir={jars}") as server:
+        server.ready()
+        server.execute(
+            "CREATE STREAM s (v INT) WITH (KAFKA_TOPIC='s', PARTITIONS=1, VALUE_FORMAT='JSON');"
+            "CREATE STREAM r AS SELECT picky(v) + 1 AS w FROM s EMIT CHANGES;"
+        )
+        server.execute("INSERT INTO s VALUES (2);")
+        wait_for_values(server, {2})
 
 
 def wait_for_values(server: ServerProcess, wanted: set[int]) -> None:

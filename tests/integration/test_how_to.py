@@ -6,6 +6,7 @@ import contextlib
 import re
 import shlex
 import sqlite3
+import subprocess
 import textwrap
 import time
 import uuid
@@ -38,6 +39,12 @@ SHOWING = {
         "ksql.logging.processing.rows.include": "true",
     },
 }
+#: pages that show how to do a job
+JOBS = sorted((PAGE.parent / "jobs").glob("*.md"))
+#: what else the pages run
+PROGRAMS = ("printf", "python3")
+#: what may print something else at first
+AGAIN = ("SELECT", "DESCRIBE", "EXPLAIN", "branch")
 #: of the topics: those of other tests may be there
 PREFIX = "how_to_"
 
@@ -124,38 +131,68 @@ def test_tutorial(own_engine: Engine) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("page, own_engine", SHOWING.items(), ids=SHOWING, indirect=["own_engine"])
 def test_results_that_are_shown(page: str, own_engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a page shows below statements or a command is what the last of them prints, sooner or later."""
-    again = ("SELECT", "DESCRIBE", "EXPLAIN", "branch")
+    with LiveServer(own_engine) as server:
+        _check_shown(PAGE.parent / page, server.url, capsys)
+
+
+@pytest.mark.long
+def test_jobs(own_engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveServer(own_engine) as server:
+        for page in JOBS:
+            _check_shown(page, server.url, capsys, tmp_path)
+    assert len(JOBS) >= 10
+
+
+def _check_shown(
+    page: Path, url: str, capsys: pytest.CaptureFixture[str], files: Path = Path("/tmp")
+) -> None:
+    """What a page shows below statements or a command is what the last of them prints, sooner or later.
+
+    Args:
+        page: the page.
+        url: of the server.
+        capsys: what they print.
+        files: the folder for the page's files in ``/tmp``.
+    """
 
     def printed(arguments: list[str]) -> list[list[str]]:
+        if arguments[0] in PROGRAMS:
+            done = subprocess.run(arguments[1], shell=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+            return [_words(line) for line in done.stdout.splitlines()]
         main(arguments)
-        out = capsys.readouterr()
-        return [_words(line) for line in (out.out + out.err).splitlines()]
+        shown = capsys.readouterr()
+        return [_words(line) for line in (shown.out + shown.err).splitlines()]
 
-    with LiveServer(own_engine) as server:
-        last: list[str] = []
-        found: list[list[str]] = []
-        for text in _blocks((PAGE.parent / page).read_text(encoding="utf-8")):
-            if text.startswith("ksql-spark"):
-                _, *last = shlex.split(text)
-                last += ["--server", server.url] if last[0] == "branch" else []
-                last = [server.url, *last] if last[0] == "-e" else last
+    settings = "SET 'auto.offset.reset' = 'earliest';"
+    last: list[str] = []
+    found: list[list[str]] = []
+    for text in _blocks(page.read_text(encoding="utf-8").replace("/tmp/", f"{files}/")):
+        if text.startswith("ksql-spark"):
+            _, *last = shlex.split(text)
+            last += ["--server", url] if last[0] == "branch" else []
+            last = [url, *last] if last[0] == "-e" else last
+            found = printed(last)
+        elif (program := text.partition(" ")[0]) in PROGRAMS:
+            last = [program, text]
+            found = printed(last)
+        elif text.startswith("COPY"):
+            last = [url, "-e", text]
+            found = printed(last)
+        elif text.startswith("```sql"):
+            for piece in grammar.split(text.removeprefix("```sql").removesuffix("```")):
+                if piece.verb in ("SET", "UNSET"):
+                    settings += f"{piece.text};"
+                    continue
+                # the result of EXPLAIN is shown without what SET says
+                before = "" if piece.text.startswith("EXPLAIN") else settings
+                last = [url, "-e", f"{before}{_with_topics(piece.text)};"]
                 found = printed(last)
-            elif text.startswith("```sql"):
-                for piece in grammar.split(text.removeprefix("```sql").removesuffix("```")):
-                    setting = (
-                        "" if piece.text.startswith("EXPLAIN") else "SET 'auto.offset.reset' = 'earliest';"
-                    )
-                    last = [server.url, "-e", f"{setting}{_with_topics(piece.text)};"]
-                    found = printed(last)
-            elif last:
-                deadline = time.monotonic() + TIMEOUT_S
-                while missing := [
-                    words for line in text.splitlines() if (words := _words(line)) not in found
-                ]:
-                    assert any(word in " ".join(last) for word in again), (last, missing, found)
-                    assert time.monotonic() < deadline, (last, missing, found)
-                    found = printed(last)
+        elif last:
+            deadline = time.monotonic() + TIMEOUT_S
+            while missing := [words for line in text.splitlines() if (words := _words(line)) not in found]:
+                assert any(word in " ".join(last) for word in AGAIN), (last, missing, found)
+                assert time.monotonic() < deadline, (last, missing, found)
+                found = printed(last)
 
 
 def _with_topics(text: str) -> str:

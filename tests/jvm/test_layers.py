@@ -13,7 +13,7 @@ LAYERS = (
     {"catalog"},
     {"cluster", "internals.task", "transaction"},
     {"kafka"},
-    {"ownership", "python"},
+    {"extension", "ownership", "python"},
     {"state"},
     {"formats"},
     {"log"},

@@ -222,6 +222,22 @@ def test_taken_port_is_one_line(run) -> None:
     )
 
 
+def test_a_free_port_where_the_usual_one_is_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        usual = taken.getsockname()[1]
+        seen: list[running.Running] = []
+        monkeypatch.setattr(running.Running, "run", lambda self, exits: seen.append(self) or 0)
+        monkeypatch.setattr(server_main, "_listeners", lambda config: [("127.0.0.1", usual)])
+        assert main(["--data-dir", str(tmp_path)]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    used = re.search(r"this one uses port (\d+)", line)
+    assert used and line.startswith(f"port {usual} is taken") and int(used[1]) != usual
+    # a server that starts itself again keeps it
+    assert seen[0]._chosen_ports == ["--listen", f"127.0.0.1:{used[1]}"]
+
+
 def test_listens_at_several_addresses(run, tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("listeners=http://127.0.0.1:0,http://localhost:0\n")

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from ksql_spark.server.memory import ARENAS, settle
+from ksql_spark.server.memory import ARENAS, give_back, limit_heap, settle
+from ksql_spark.server.protocol.http import close_unread
+
+
+def test_another_system_than_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("only Linux has it")
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", fails)
+    monkeypatch.delattr(socket, "TCP_USER_TIMEOUT", raising=False)
+    limit_heap()
+    give_back()
+    with socket.socket() as listener:
+        close_unread(listener, 1000)
+
 
 #: allocates in many threads at once; prints how many arenas there are then
 PROGRAM = """

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
@@ -131,7 +132,7 @@ def test_a_taken_port_is_not_free():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert not ports._is_free(taken.getsockname()[1])
+        assert not ports.is_free(taken.getsockname()[1])
 
 
 @pytest.mark.kafka
@@ -171,7 +172,7 @@ class TestRealBroker:
         self, tmp_path, broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
     ):
         free = [True]
-        monkeypatch.setattr(ports, "_is_free", lambda port: free.pop() if free else False)
+        monkeypatch.setattr(ports, "is_free", lambda port: free.pop() if free else False)
         with EmbeddedBroker(tmp_path / "kafka", port=broker.port, report=lambda text: None) as other:
             assert other.port != broker.port
             ids = [KafkaAdmin(b.bootstrap_servers).cluster_id() for b in (other, broker)]
@@ -207,3 +208,33 @@ class TestRealBroker:
         monkeypatch.setitem(module._PROPERTIES, "num.io.threads", "many")
         with pytest.raises(KsqlError, match=r"did not start: .*num\.io\.threads"):
             EmbeddedBroker(tmp_path, port=0).start()
+
+
+@pytest.mark.parametrize("address", ["9092", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:many", "0.0.0.0:9092"])
+def test_an_address_for_kafka_that_makes_no_sense(address: str, tmp_path: Path) -> None:
+    with pytest.raises(KsqlError) as caught:
+        EmbeddedBroker.of(Config({"ksql.kafka.listener": address}), tmp_path)
+    assert caught.value.condition == "PROPERTY_INVALID" and "ksql.kafka.listener" in caught.value.message
+
+
+def test_a_taken_address_for_kafka(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ksql_spark.services.artifacts.ensure", lambda *_: None)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        broker = EmbeddedBroker.of(Config({"ksql.kafka.listener": address}), tmp_path / "kafka")
+        assert broker.bootstrap_servers == address
+        with pytest.raises(KsqlError, match=f"{address} is taken.*--kafka-listen"):
+            broker.start()
+
+
+def test_kafkas_usual_port_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("ksql_spark.services.artifacts.ensure", lambda *_: None)
+    monkeypatch.setattr(EmbeddedBroker, "_prepare", lambda self: None)
+    monkeypatch.setattr(EmbeddedBroker, "_launch", lambda self: True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        usual = taken.getsockname()[1]
+        broker = EmbeddedBroker(tmp_path, usual, said.append)
+        broker.start()
+        broker.stop()
+    assert f"port {usual} is taken: Kafka uses port {broker.port}" in said

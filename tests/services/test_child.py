@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
+from ksql_spark.services import child as module
 from ksql_spark.services.child import ChildProcess, is_alive
 
 SOON_S = 20.0
+
+
+@pytest.fixture(params=["Linux", "another system"], autouse=True)
+def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if request.param != "Linux":
+        monkeypatch.setattr(module, "PROCESSES", tmp_path / "proc")
+
+
+def test_a_process_that_nobody_has_waited_for_is_not_alive() -> None:
+    with subprocess.Popen(["/bin/sh", "-c", "read line"], stdin=subprocess.PIPE) as process:
+        assert is_alive(process.pid)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert ends(process.pid)
+    assert not is_alive(process.pid)
 
 
 def started(tmp_path: Path) -> tuple[ChildProcess, int]:

@@ -56,7 +56,7 @@ def test_what_it_says_goes_to_who_waits_in_order_and_so_does_its_error(
 
     monkeypatch.setattr(EmbeddedBroker, "start", start)
     lines: list[str] = []
-    with EarlyBroker(tmp_path) as early:
+    with EarlyBroker(tmp_path, Config({})) as early:
         with pytest.raises(KsqlError, match="a reason"):
             early.wait(lines.append)
         assert lines == ["one", "two"]

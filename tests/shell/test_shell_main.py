@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from fake_engine import FakeEngine
@@ -255,11 +256,20 @@ def test_run_reads_all_files_first(server: LiveServer, engine: FakeEngine, tmp_p
     assert done.stderr == "ksql-spark run: Cannot read /no/such.sql: No such file or directory.\n"
 
 
-def test_run_of_an_address(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "http://127.0.0.1:8088", "a.sql"]) == 2
+def test_run_on_a_server_named_first(server: LiveServer, engine: FakeEngine, tmp_path: Path) -> None:
+    script = tmp_path / "a.sql"
+    script.write_text("SHOW TOPICS;")
+    assert ksql("run", server.url, str(script)).returncode == 0
+    assert len(engine.requests) == 1
+
+
+def test_run_of_an_address_alone_and_of_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "http://127.0.0.1:1"]) == 2
     assert capsys.readouterr().err == (
-        "ksql-spark run: http://127.0.0.1:8088 is an address: write --server http://127.0.0.1:8088.\n"
+        "ksql-spark run: Name a file after the server: ksql-spark run http://127.0.0.1:1 FILE.sql\n"
     )
+    assert main(["run", "http://127.0.0.1:1", "a.sql", "--server", "http://127.0.0.1:2"]) == 2
+    assert "There are two servers" in capsys.readouterr().err
 
 
 def test_run_as_of_a_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -349,20 +359,38 @@ def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
     assert "--data-dir is for an engine that the shell starts, but the server at 127.0.0.1:1" in done.stderr
 
 
-def test_where_the_shells_own_engine_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(embedded, "is_free", lambda port: False)
-    began: list[tuple[object, object]] = []
+#: every command that starts an engine, with the function that begins it
+STARTING = {
+    (): "ksql_spark.shell.embedded.start",
+    ("run", "a.sql"): "ksql_spark.shell.embedded.start",
+    ("test", "a.sql"): "ksql_spark.shell.embedded.start",
+    ("demo", "taxi"): "ksql_spark.shell.embedded.start",
+}
 
-    def begin(folder: object, listen: object, **more: object) -> None:
-        began.append((listen, more["settings"]))
 
-    monkeypatch.setattr(embedded, "EmbeddedServer", begin)
-    embedded.start(tmp_path)
-    embedded.start(tmp_path, listen="0.0.0.0:99", postgres="127.0.0.1:5433")
-    monkeypatch.setenv("KSQL_LISTENERS", "http://127.0.0.1:1234")
-    embedded.start(tmp_path)
-    postgres = {"ksql.postgres.listener": "127.0.0.1:5433"}
-    assert began == [(0, {}), ("0.0.0.0:99", postgres), (None, {})]
+@pytest.mark.parametrize("command", STARTING, ids=lambda command: " ".join(command) or "shell")
+def test_where_an_engine_of_ones_own_listens(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    began: list[dict[str, str]] = []
+
+    def begin(folder: object = None, properties: object = None, settings: object = None) -> NoReturn:
+        assert isinstance(settings, dict)
+        began.append(settings)
+        raise embedded.StartFailed("enough")
+
+    monkeypatch.setattr(STARTING[command], begin)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.sql").write_text("--@test: one\nSHOW TOPICS;\n")
+    listen = ["--listen", "127.0.0.1:1", "--pg-listen", "127.0.0.1:2", "--kafka-listen", "127.0.0.1:3"]
+    main([*command, *listen])
+    assert began == [
+        {
+            "listeners": "http://127.0.0.1:1",
+            "ksql.postgres.listener": "127.0.0.1:2",
+            "ksql.kafka.listener": "127.0.0.1:3",
+        }
+    ]
 
 
 def test_where_the_services_are() -> None:

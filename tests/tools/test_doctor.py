@@ -69,7 +69,7 @@ def test_artifacts_that_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 @pytest.mark.parametrize(("left", "state"), [(None, "note"), (2**30, "note"), (16 * 2**30, "ok")])
 def test_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: int | None, state: str) -> None:
-    monkeypatch.setattr(doctor, "_available_memory", lambda: left)
+    monkeypatch.setattr(doctor, "available_memory", lambda: left)
     assert doctor.memory(config(tmp_path)).state == state
 
 

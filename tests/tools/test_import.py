@@ -247,3 +247,26 @@ def test_the_other_server_is_asked_with_its_own_password(monkeypatch: pytest.Mon
 def test_a_server_that_does_not_answer(sides: Sides, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "--from", "http://127.0.0.1:1", "--server", sides.to_url]) == 1
     assert "No server answers at http://127.0.0.1:1" in capsys.readouterr().err
+
+
+class Functions:
+    """A server that only has functions: by name, the file that defines them."""
+
+    def __init__(self, **paths: str) -> None:
+        self._paths = paths
+
+    def run(self, statement: str) -> list[dict[str, Any]]:
+        if statement.startswith("SHOW FUNCTIONS"):
+            return [{"functions": [{"name": name} for name in self._paths]}]
+        name = statement.removeprefix("DESCRIBE FUNCTION ").strip("`;")
+        return [{"path": self._paths[name]}] if name in self._paths else []
+
+
+def test_jars_of_missing_functions_are_named() -> None:
+    old: Any = Functions(A="/udf/x.jar", ABS="internal", B="/udf/x.jar", ODD="internal")
+    new: Any = Functions(ABS="internal")
+    assert importer._omissions(old, new) == [
+        "the function ODD does not exist here; queries that call it fail",
+        "the functions A, B are in /udf/x.jar of the other server: copy that jar to the folder of"
+        " ksql.extension.dir and restart this server; until then, queries that call them fail",
+    ]

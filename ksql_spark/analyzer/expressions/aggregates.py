@@ -187,8 +187,7 @@ class Aggregates:
         """Refuse aggregates over a table that cannot retract a row (reference §4.8)."""
         lacking = []
         for call in self.calls:
-            spec = registry.aggregate(call.function)
-            if spec is not None and not spec.undo and call.function not in lacking:
+            if call.function not in lacking and not _can_undo(call):
                 lacking.append(call.function)
         if lacking:
             names = lacking[0] if len(lacking) == 1 else f"{', '.join(lacking[:-1])} and {lacking[-1]}"
@@ -198,6 +197,13 @@ class Aggregates:
                 "stream source.",
                 node,
             )
+
+
+def _can_undo(call: AggregateCall) -> bool:
+    spec = registry.require(call.function)
+    literals = [a.value if isinstance(a, Literal) else None for a in call.arguments]
+    signature = registry.resolve(call.function, [a.type for a in call.arguments], literals).signature
+    return spec.undo and (signature is None or signature.can_undo)
 
 
 def over_groups(

@@ -164,7 +164,7 @@ class Bootstrap:
         scratch = scratch_folder(config, self._data_dir, state)
         services, sinks, open_spark = self._services(spark, starting, servers, lease, state, scratch)
         if config["ksql.udfs.enabled"]:
-            functions.load(services.functions, services.metastore, lifecycle.report)
+            functions.load(services.functions, services.metastore, config, lifecycle.report)
         runner = CommandRunner(services, self._data_dir)
         lifecycle.on_stop(runner.close)
         queries = QueryService(services)

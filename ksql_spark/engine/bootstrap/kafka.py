@@ -52,7 +52,7 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
         lifecycle.report(f"connecting to Kafka at {servers}")
         KafkaAdmin(str(servers), config.kafka_client_settings()).cluster_id()  # does it exist?
         return str(servers)
-    broker = early.broker if early else EmbeddedBroker(folder(data_dir), report=lifecycle.report)
+    broker = early.broker if early else EmbeddedBroker.of(config, folder(data_dir), lifecycle.report)
     lifecycle.on_stop(broker.stop)
     lifecycle.kills(broker.kill)
     lifecycle.check()  # after on_stop: from now on, a stop ends the start

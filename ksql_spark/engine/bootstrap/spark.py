@@ -15,6 +15,7 @@ from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.supervisor import SparkSupervisor
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.services import memory
 from ksql_spark.services.data_dir import folder_id
 from ksql_spark.spark import master
 from ksql_spark.spark.hadoop_folder import HadoopFolder
@@ -60,7 +61,7 @@ def begin_spark(
         return process, SparkStart(lambda: None, limit_s, lifecycle.is_stopping)
     spark = SparkProcess(
         data_dir / "spark",
-        memory=str(config["ksql.spark.memory"]),
+        memory=memory.heap(config),
         master=str(config["ksql.spark.master"]),
         settings={
             **function_limits(config),

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.functions import registry
+from ksql_spark.functions.jars import state_text
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import SIGN, Aggregate, Filter
@@ -77,8 +78,9 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         elif window is not None and window.kind == "SESSION" and spec.spark_merged is not None:
             lowering = spec.spark_merged
         assert lowering is not None  # the planner has checked it
-        text = lowering(arguments, [a.type for a in call.arguments])
-        state[str(call)] = text
+        argument_types = [a.type for a in call.arguments]
+        text = lowering(arguments, argument_types)
+        state[str(call)] = state_text(lowering, arguments, argument_types)
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     replaced = []
     if is_table:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from ksql_spark.functions import registry
+from ksql_spark.functions.jars import state_text
 from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.plan.nodes import RANKS, SIGN, Changes, Deduplicate, Exchange, Over, TopN
@@ -68,8 +69,9 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
         arguments = call_arguments(framed.call, i, "Over", row, context, types, arguments_of_rows)
         lowering = registry.require(framed.call.function).spark
         assert lowering is not None  # the analyzer allows only such functions
-        text = lowering(arguments, [a.type for a in framed.call.arguments])
-        state[str(framed)] = text
+        argument_types = [a.type for a in framed.call.arguments]
+        text = lowering(arguments, argument_types)
+        state[str(framed)] = state_text(lowering, arguments, argument_types)
         output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
         frame = (framed.first, framed.last or 0, framed.range_ms)
         frames.setdefault(frame, []).append((framed.call, output))

@@ -366,7 +366,7 @@ def describe_function(statement: DescribeFunction, context: StatementContext) ->
                     arguments=arguments,
                     argument_types=tuple(a.type for a in arguments),
                     return_type=signature.result_text,
-                    description=spec.description,
+                    description=signature.description or spec.description,
                 )
             )
         return FunctionDescriptionList(

@@ -8,19 +8,24 @@ import keyword
 import logging
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ksql_spark import grammar, types
 from ksql_spark.analyzer.expressions.type_nodes import bind_type, resolve_type
+from ksql_spark.config import Config
 from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
+from ksql_spark.functions.jars import spec_of as spec_of_jar
 from ksql_spark.functions.spec import Spec
 from ksql_spark.functions.user import CodeSource, spec_of
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall
+from ksql_spark.services.java_functions import JavaFunctions
 from ksql_spark.services.python_functions import PythonFunctions, Source
 from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 
@@ -33,8 +38,11 @@ Report = Callable[[str], None]
 # ---- at the start -------------------------------------------------------------------------------------
 
 
-def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None:
-    """Add the functions of the configured folder and modules; report those that cannot be loaded."""
+def load(folders: PythonFunctions, metastore: MetaStore, config: Config, report: Report) -> None:
+    """Add the functions of the configured folder and modules; report those that cannot be loaded.
+
+    Of functions with one name the first counts: Python files before jars, each by name.
+    """
     folders.remove_archives()
     sources = folders.sources()
     if sources:
@@ -49,8 +57,46 @@ def load(folders: PythonFunctions, metastore: MetaStore, report: Report) -> None
         except (KsqlError, grammar.ParseFailed) as error:
             log.error("%s", error)
             report(str(error))
+    java = JavaFunctions(folders.extensions)
+    for jar in java.jars():
+        report(f"loading user functions of {jar.name}")
+        count += _load_jar(java, jar, metastore, config, report)
     if count:
         report(f"loaded {count} user function{'s' if count > 1 else ''}")
+
+
+def _load_jar(java: JavaFunctions, jar: Path, metastore: MetaStore, config: Config, report: Report) -> int:
+    """Add the functions of a jar, and report those that are left out; returns how many there are."""
+    description = java.describe(jar)
+    problems = description.get("problems", [])
+    if "error" in description:
+        problems = [description["error"]]
+    elif not description["functions"] and not problems:
+        problems = ["it has no class with @UdfDescription, @UdafDescription or @UdtfDescription"]
+
+    def refuse(error: Exception) -> None:
+        log.error("%s", error)
+        report(str(error))
+
+    for problem in problems:
+        refuse(KsqlError("FUNCTION_CODE", where=jar, reason=problem))
+    count = 0
+    for described in description.get("functions", []):
+        name = described["name"]
+        properties = {
+            full: value
+            for prefix in (name.lower(), "_global_")
+            for full, value in config.with_prefix(f"ksql.functions.{prefix}.").items()
+        }
+        try:
+            spec = spec_of_jar(described, str(jar), properties, _resolve, partial(java.result_of, jar))
+            _check_free(spec.name, metastore)
+        except (KsqlError, grammar.ParseFailed) as error:
+            refuse(KsqlError("FUNCTION_CODE", where=jar, reason=f"{name}: {str(error).rstrip('.')}"))
+            continue
+        metastore.add_function(spec)
+        count += 1
+    return count
 
 
 def _specs(source: Source, description: dict[str, Any]) -> list[Spec]:

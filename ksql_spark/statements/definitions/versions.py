@@ -90,6 +90,11 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
     begins = action.change is not None and action.change.begins
     evolve = analyzer.evolve_of(planned) if isinstance(planned, CreateAsSelect) else None
     where = "from its position, without state" if evolve == _KEPT else "in place, with its state"
+    between = context.services.versions.of(statement.name)[version.number : -1]
+    skipped = ""
+    if statement.version is None and between:
+        numbers = " and ".join(str(each.number) for each in between)
+        skipped = f" The statement of version {numbers} is the current one."
 
     def apply(starts: Starts) -> Outcome:
         outcome = action.apply(starts)
@@ -107,7 +112,7 @@ def rollback(statement: Rollback, context: StatementContext) -> Action:
                 f"{statement.name} will be as in version {version.number} again: {outcome.query_id} runs "
                 f"beside it, and takes over once it has caught up (DESCRIBE EVOLUTION {statement.name})."
             )
-        return outcome if outcome.is_failed else replace(outcome, message=message)
+        return outcome if outcome.is_failed else replace(outcome, message=message + skipped)
 
     return replace(
         action,

@@ -19,6 +19,7 @@ from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.client import FrameStream
+from ksql_spark.client.engine_options import add_listeners, listener_settings
 from ksql_spark.client.packages import install
 from ksql_spark.shell import embedded, statements
 from ksql_spark.shell.client import Client, ClientError, Settings, until_ready
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("story", metavar="STORY", nargs="?", help="the name of a story, for example taxi")
     parser.add_argument("--seconds", metavar="N", type=float, help="stop after N seconds of results")
     parser.add_argument("--server", metavar="URL", help="use this server instead of starting one")
+    add_listeners(parser.add_argument_group("the engine that it starts"))
     return parser
 
 
@@ -215,7 +217,7 @@ class Demo:
             file.write_text(
                 "".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8"
             )
-            server = embedded.start(folder / "data", file)
+            server = embedded.start(folder / "data", file, listener_settings(self._options))
             self._stack.callback(self._stop, server)
             url = server.wait_ready(console.status)
             console.clear_status()

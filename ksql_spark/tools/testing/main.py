@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ksql_spark.client.engine_options import REST, add_listeners, listener_settings
 from ksql_spark.shell import embedded
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
@@ -52,7 +53,9 @@ def _engine(options: argparse.Namespace, console: Console) -> Iterator[Client]:
         lines = {**_PROPERTIES, **properties_of(options.properties)}
         file = folder / "server.properties"
         file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-        server = embedded.EmbeddedServer(folder / "data", 0, properties=file)
+        # any free port: nobody else uses this engine
+        settings = {REST.setting: "http://127.0.0.1:0", **listener_settings(options)}
+        server = embedded.start(folder / "data", file, settings)
         try:
             client = Client(server.wait_ready(console.status))
             console.clear_status()
@@ -113,4 +116,5 @@ def _parser() -> argparse.ArgumentParser:
         help="how long a record may take (default: %(default)s)",
     )
     parser.add_argument("--properties", metavar="FILE", help="properties of the engine, name=value")
+    add_listeners(parser)
     return parser

@@ -167,6 +167,15 @@ def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, no_
     assert "will be as in version 5 again" in world.message("ROLLBACK x;")
 
 
+def test_a_rollback_says_why_it_leaves_versions_out(world: World, no_topics: None) -> None:
+    in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
+    world.run(X)
+    world.run(in_place.format("MAX(v) AS most"))
+    world.run(in_place.format("MAX(v) AS most"))
+    told = "in place, with its state. The statement of version 2 is the current one."
+    assert world.message("ROLLBACK x;").endswith(told)
+
+
 def test_rollbacks_that_are_refused(world: World) -> None:
     assert world.refused("ROLLBACK nobody;").condition == "SOURCE_UNKNOWN"
     assert "S has no earlier version" in world.refused("ROLLBACK s;").message

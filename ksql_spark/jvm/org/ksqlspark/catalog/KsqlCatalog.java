@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.ksqlspark.extension.JarFunctions;
 import org.ksqlspark.formats.FormatFunctions;
 import org.ksqlspark.functions.FunctionTable;
 import org.ksqlspark.functions.Limits;
@@ -32,6 +33,7 @@ public final class KsqlCatalog implements FunctionCatalog {
         FormatFunctions.addTo(table);
         AggregateFunctions.addTo(table);
         LogFunctions.addTo(table);
+        JarFunctions.addTo(table);
         table.add("python", call -> PythonFunctions.bind(call.argument(), call.types()));
         return table;
     }

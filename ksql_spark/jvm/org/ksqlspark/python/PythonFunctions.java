@@ -15,11 +15,9 @@ import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import org.ksqlspark.log.ProcessingLog;
+import org.ksqlspark.log.FunctionFailures;
 import org.ksqlspark.state.KeyedOperator;
 import org.ksqlspark.state.StateLayout;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.io.DataOutputStream;
 import java.io.File;
@@ -43,13 +41,6 @@ import java.util.Objects;
  */
 public final class PythonFunctions {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Logger LOG = LoggerFactory.getLogger(PythonFunctions.class);
-
-    /** How many failures are logged per second, over all functions. */
-    private static final int LOGGED_A_SECOND = 20;
-
-    private static long second;
-    private static int logged;
 
     private PythonFunctions() {}
 
@@ -177,23 +168,25 @@ public final class PythonFunctions {
             return Objects.hash(source, arguments);
         }
 
-        /** Writes a row's failure to Spark's log, if it failed; returns its text, or null. */
-        String note(UnsafeRow result) {
-            int last = results.size() - 1;
-            if (result.isNullAt(last)) {
-                return null;
+        /** Writes a row's failure to Spark's log, if it failed. */
+        void note(UnsafeRow result) {
+            String error = error(result);
+            if (error != null) {
+                FunctionFailures.note(name, error);
             }
-            String error = result.getUTF8String(last).toString();
-            failed(name, error);
-            return error;
         }
 
         /** Writes it to the processing log too. */
         void report(UnsafeRow result) {
-            String error = note(result);
-            if (error != null && !log.isEmpty()) {
-                ProcessingLog.of(log).failed(query, "Function", name + " failed.", error, null);
+            String error = error(result);
+            if (error != null) {
+                FunctionFailures.report(log, query, name, error);
             }
+        }
+
+        private String error(UnsafeRow result) {
+            int last = results.size() - 1;
+            return result.isNullAt(last) ? null : result.getUTF8String(last).toString();
         }
     }
 
@@ -202,17 +195,6 @@ public final class PythonFunctions {
         return signature.isAggregate
                 ? new Aggregate(signature, given)
                 : new Scalar(signature, given);
-    }
-
-    private static synchronized void failed(String name, String error) {
-        long now = System.currentTimeMillis() / 1000;
-        if (now != second) {
-            second = now;
-            logged = 0;
-        }
-        if (logged++ < LOGGED_A_SECOND) {
-            LOG.warn("the function {} failed for a row: {}", name, error);
-        }
     }
 
     /** A function with the types it is called with. */
