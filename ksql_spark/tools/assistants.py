@@ -101,6 +101,7 @@ def main(argv: Sequence[str]) -> int:
         if options.http is None:
             server.run("stdio")
         else:
+            print(f"serving http://{options.http}/mcp for {options.server}", file=sys.stderr)
             server.run("streamable-http", host=host, port=port, stateless_http=True)
     return 0
 

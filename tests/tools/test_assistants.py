@@ -339,3 +339,10 @@ def test_wrong_options(options: list[str], reason: str, capsys: pytest.CaptureFi
 
 def test_the_comparison_of_a_branch(here: Tools, items: None) -> None:
     assert "There is no branch dev" in refused(here, "compare_branch", branch="dev")
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delitem(sys.modules, "ksql_spark.tools.assistants")
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+    assert main(["mcp"]) == 1
+    assert "'ksql-spark[mcp]'" in capsys.readouterr().err
