@@ -197,7 +197,7 @@ $(RUNTIME): $(CREATED) pyproject.toml
 
 $(TOOLS): $(RUNTIME)
 	@echo "== linters and test tools"
-	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp]' --group dev
+	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp,mcp]' --group dev
 	@touch $@
 
 $(S3): $(TOOLS)
