@@ -72,8 +72,10 @@ console: $(NODE) ## build the console from console/, which needs Node 20 or newe
 check-console: # types and unit tests of the console, where its packages are installed
 	@[ ! -d console/node_modules ] || { echo "== console" && cd console && npm run --silent check && npm test --silent >/dev/null; }
 
-console-pictures: $(NODE) setup ## screenshots of the console for docs/how-to, of the taxi story in Chromium
-	@CONSOLE_PICTURES=$(CURDIR)/docs/how-to $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
+console-pictures: $(NODE) setup ## pictures of all pages of the console, of the taxi story in Chromium, into build/pictures; two of them also into docs/how-to
+	@mkdir -p build/pictures
+	@CONSOLE_PICTURES=$(CURDIR)/build/pictures $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
+	@cp build/pictures/console.png build/pictures/console-query.png docs/how-to/
 
 test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
@@ -195,7 +197,7 @@ $(RUNTIME): $(CREATED) pyproject.toml
 
 $(TOOLS): $(RUNTIME)
 	@echo "== linters and test tools"
-	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp]' --group dev
+	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp,mcp]' --group dev
 	@touch $@
 
 $(S3): $(TOOLS)

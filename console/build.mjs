@@ -44,6 +44,8 @@ const result = await build({
   absWorkingDir: root,
   entryPoints: { console: "src/main.tsx" },
   outdir: "dist",
+  // the same chunks where node_modules is a link
+  preserveSymlinks: true,
   bundle: true,
   splitting: true,
   format: "esm",

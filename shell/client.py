@@ -90,6 +90,10 @@ class Client:
         """A client with the same credentials for another server."""
         return Client(url, self._auth, self._token, self._tls)
 
+    def of_user(self, auth: tuple[str, str] | None, token: str | None) -> Client:
+        """A client with other credentials for the same servers."""
+        return Client(self._url, auth, token, self._tls)
+
     def info(self) -> dict[str, Any]:
         """``version``, ``kafkaClusterId``, ``ksqlServiceId``, ``serverStatus``. Raises ClientError."""
         with self._user_errors():

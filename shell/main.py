@@ -56,9 +56,12 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "ksql_spark.tools.testing.main",
         "run test files: statements with their expected results",
     ),
+    "mcp": ("ksql_spark.tools.assistants", "let an assistant read a server: the Model Context Protocol"),
     "doctor": ("ksql_spark.tools.doctor", "check whether a server can run on this machine"),
     "demo": ("ksql_spark.tools.demo.main", "run one of the example stories live"),
 }
+#: subcommands whose packages have an extra of that name
+_EXTRAS = ("lsp", "mcp")
 OLDEST_PYTHON = (3, 11)
 #: the rules for scripts, for the help
 SCRIPTS = """\
@@ -97,8 +100,8 @@ def _subcommand(name: str, arguments: Sequence[str]) -> int:
             raise
         from ksql_spark.client.packages import install
 
-        extra = "lsp" if name == "lsp" else "server"
-        remote = "" if name == "lsp" else " To use a remote server: ksql-spark URL"
+        extra = name if name in _EXTRAS else "server"
+        remote = "" if name in _EXTRAS else " To use a remote server: ksql-spark URL"
         fix = f"{problem.name} is not installed. {install(f'ksql-spark[{extra}]')}{remote}"
         print(f"ksql-spark {name}: {fix}", file=sys.stderr)
         return 1

@@ -38,8 +38,8 @@ class OptionProblem(Exception):
     """Options that contradict each other, or name something that does not exist."""
 
 
-def add_connection_options(parser: argparse.ArgumentParser) -> None:
-    """Options for the server's address and our credentials."""
+def add_credential_options(parser: argparse.ArgumentParser) -> None:
+    """Options for our credentials, and a file of properties."""
     group = parser.add_argument_group("connection")
     group.add_argument("-u", "--user", metavar="NAME", help="user for basic authentication")
     group.add_argument("-p", "--password", metavar="WORD", help="its password (default: ask for it)")
@@ -52,6 +52,11 @@ def add_connection_options(parser: argparse.ArgumentParser) -> None:
         help="a file of name=value lines: ssl.* properties apply to the connection (ssl.truststore.location "
         "and ssl.keystore.location name PEM files), all others to the session",
     )
+
+
+def add_connection_options(parser: argparse.ArgumentParser) -> None:
+    """Options for our credentials, and for an engine that we start."""
+    add_credential_options(parser)
     engine = parser.add_argument_group(
         "an engine of one's own",
         "These start an engine, with the options of 'ksql-spark server'. KSQL_… variables hold for it, too.",
@@ -154,6 +159,11 @@ def properties_of(path: str | None) -> dict[str, str]:
             raise OptionProblem(f"{path}:{number}: expected name=value, got: {stripped}")
         properties[name.strip()] = value.strip()
     return properties
+
+
+def statement_properties(properties: dict[str, str]) -> dict[str, str]:
+    """Those of the properties of a file that apply to statements, not to the connection."""
+    return {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
 
 
 def make_client(url: str, options: argparse.Namespace, properties: dict[str, str]) -> Client:
@@ -275,7 +285,6 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         OptionProblem: the options are wrong.
     """
     properties = properties_of(options.config_file)
-    overrides = {name: value for name, value in properties.items() if not _CLIENT_PROPERTIES.match(name)}
     client = make_client(url or local.DEFAULT_URL, options, properties)
     server = None
 
@@ -299,7 +308,7 @@ def connect(url: str | None, options: argparse.Namespace, console: Console) -> I
         client,
         console,
         variables=dict(options.define),
-        properties=overrides,
+        properties=statement_properties(properties),
         row_limit=options.query_row_limit,
         timeout_ms=options.query_timeout,
     )
@@ -336,9 +345,13 @@ __all__ = [
     "Connection",
     "OptionProblem",
     "add_connection_options",
+    "add_credential_options",
     "add_output_options",
     "add_script_options",
     "connect",
     "definition",
+    "make_client",
+    "properties_of",
     "report_server",
+    "statement_properties",
 ]

@@ -50,7 +50,7 @@ export function App() {
         Skip to content
       </a>
       <header class="top">
-        <a class="brand" href={formatRoute("flow")}>ksql-spark</a>
+        <a class="brand" href={formatRoute("flow")}><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#0f766e" /><path d="M5 11c5-5 8 5 13 0s7-3 9-1M5 21c5-5 8 5 13 0s7-3 9-1" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" /></svg>ksql-spark</a>
         <nav aria-label="Pages">
           {MENU.map(([id, label]) => (
             <a key={id} href={formatRoute(id)} aria-current={page === id ? "page" : page in UNDER && UNDER[page] === id ? "true" : undefined}>{label}</a>

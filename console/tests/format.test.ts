@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, frameOf } from "../src/api/frames.ts";
-import { brief, cellText, compareCells, shownText, toCsv, toJson } from "../src/format/cells.ts";
+import { brief, cellText, compareCells, middle, shownText, toCsv, toJson } from "../src/format/cells.ts";
 import { ExactNumber, parseExactly } from "../src/format/json.ts";
 import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
 import { preciseInstant } from "../src/format/times.ts";
@@ -26,9 +26,13 @@ test("cells", () => {
   assert.deepEqual(["b10", "b9", "a"].sort(compareCells), ["a", "b9", "b10"]);
 });
 
+test("a long name loses its middle", () => {
+  assert.deepEqual(["CTAS_RIDES_1", "CTAS_YELLOW_AND_GREEN_RIDES_17"].map((name) => middle(name, 20)), ["CTAS_RIDES_1", "CTAS_YELLOW_A…DES_17"]);
+});
+
 test("cells as people read them: times, and doubles without the errors of their last digits", () => {
   const double = { name: "TOTAL", type: "DOUBLE" };
-  assert.deepEqual([76802.73999999995, 0.1 + 0.2, 1e300, -5, 123456789012345, null].map((cell) => shownText(double, cell)), ["76802.74", "0.3", "1e+300", "-5", "123456789012345", "NULL"]);
+  assert.deepEqual([76802.73999999995, 23 / 7, 0.1 + 0.2, 0.000012345678, -40.7127761, 1e300, -5, 123456789012345, null].map((cell) => shownText(double, cell)), ["76802.74", "3.285714", "0.3", "0.0000123457", "-40.712776", "1e+300", "-5", "123456789012345", "NULL"]);
   const ms = Date.UTC(2026, 0, 31, 14, 3, 59, 123);
   for (const name of ["ROWTIME", "WINDOWSTART", "WINDOWEND"]) assert.equal(shownText({ name, type: "BIGINT" }, ms), preciseInstant(ms));
   assert.equal(shownText({ name: "N", type: "BIGINT" }, 9007199254740991), "9007199254740991");

@@ -68,8 +68,18 @@ test("a box is as wide as its name, within limits", () => {
     const one = node(id);
     return sizeOf({ id, kind: one.kind, name: one.name, nodes: [one] }).width;
   });
-  assert.deepEqual(widths.map((width) => width > 184), [false, true, true, true]);
-  assert.ok(widths[1]! >= 22 * 11 && widths[2]! <= 360 && widths[3]! > 260);
+  assert.deepEqual(widths.map((width) => width > 190), [false, true, true, true]);
+  assert.ok(widths[1]! >= 22 * 11 && widths[2]! <= 440 && widths[3]! > 260);
+});
+
+test("boxes of one rank begin at the same place, and their lines at places of their own", () => {
+  const nodes = [node("stream:A"), node("query:LONG_NAME_OF_A_QUERY_THAT_IS_WIDE_1"), node("query:Q2")];
+  const shape = shapeOf({ ...GRAPH, nodes, edges: nodes.slice(1).map((one) => ({ source: "stream:A", target: one.id })) }, { topics: false });
+  const placed = layout(shape);
+  const [, one, other] = nodes.map(({ id }) => placed.boxes.get(id)!);
+  assert.ok(one!.x === other!.x && one!.width > other!.width);
+  const starts = placed.lines.map((line) => /^M[\d.]+,[\d.]+/.exec(line.path)![0]);
+  assert.equal(new Set(starts).size, 2);
 });
 
 test("parts that do not hang together are one below the other", () => {

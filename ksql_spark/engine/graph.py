@@ -22,6 +22,7 @@ from ksql_spark.entities.graph import (
     GraphEdge,
     GraphNode,
     MetricsHistory,
+    TopicFigures,
 )
 from ksql_spark.entities.query_details import QueryDetails
 from ksql_spark.errors import KsqlError, query_hint
@@ -60,10 +61,11 @@ class Graphs:
         """
         services = self._services
         at_ms, figures = self._history.latest()
+        of_topics = self._history.topics()
         graph = _GraphBuilder(rights)
         for source in services.metastore.sources():
             if rights.may_read(source.name):
-                graph.add_source(source)
+                graph.add_source(source, of_topics.get(source.topic))
         queries = self._visible_queries(rights)
         for query, row in zip(queries, running_queries(queries, services), strict=True):
             graph.add_query(
@@ -213,7 +215,7 @@ class _GraphBuilder:
         role = self.rights.of_name(kind, name)
         return None if role is None else role.label
 
-    def add_source(self, source: DataSource) -> None:
+    def add_source(self, source: DataSource, figures: TopicFigures | None = None) -> None:
         """A stream or table, which reads its topic."""
         topic = self.add_topic(source.topic)
         id_ = _id_of(source)
@@ -226,6 +228,7 @@ class _GraphBuilder:
             formats=(source.key_format.name, source.value_format.name),
             windowed=source.window is not None,
             role=self._role(Kind.SOURCE, source.name),
+            topic_figures=figures,
         )
         self.edges[GraphEdge(topic, id_)] = None
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ksql_spark.engine import metrics
 from ksql_spark.engine.metrics import Figure
-from ksql_spark.entities.graph import MetricsHistory, QueryFigures, QuerySeries, TopicSeries
+from ksql_spark.entities.graph import MetricsHistory, QueryFigures, QuerySeries, TopicFigures, TopicSeries
 from ksql_spark.spark.traffic import Times
 
 #: how often figures are sampled, seconds, and how many samples are kept: two hours
@@ -280,6 +280,7 @@ class History:
         self._fine, self._coarse = (Ring(*size, _OF_QUERIES, _sample) for size in sizes)
         self._topics = [Ring(*size, _OF_TOPICS, _topic_sample) for size in sizes]
         self._figures_then: Mapping[str, Totals | QueryFigures] = {}
+        self._spans_then: Mapping[str, TopicSpan] = {}
         self._at = 0.0
         #: how long the latest sample took, seconds
         self._took_s = 0.0
@@ -300,6 +301,7 @@ class History:
             spans = self._spans()
             with self._lock:
                 self._figures_then, self._at, self._states_then = figures, self._clock(), states
+                self._spans_then = spans
                 self._took_s = self._at - begun
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, figures)
@@ -321,6 +323,17 @@ class History:
         with self._lock:
             figures = {query: self._of(query, of) for query, of in self._figures_then.items()}
             return int(self._at * 1000), figures
+
+    def topics(self) -> dict[str, TopicFigures]:
+        """The figures of topics in the latest sample."""
+        with self._lock:
+            samples = {topic: self._topics[0].sample(topic) for topic in self._spans_then}
+            return {
+                topic: TopicFigures(
+                    arriving_per_s=samples[topic].get("arriving_per_s"), records=span.end - span.begin
+                )
+                for topic, span in self._spans_then.items()
+            }
 
     def _is_older_than(self, seconds: float) -> bool:
         with self._lock:

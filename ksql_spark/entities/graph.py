@@ -41,6 +41,19 @@ class QueryFigures(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TopicFigures(Body):
+    """Figures about the topic of a stream or table; a member is null while it is not known.
+
+    Args:
+        arriving_per_s: records that are written to it, each second, whoever writes them.
+        records: offsets between its first and its last record; of a compacted topic, fewer are there.
+    """
+
+    arriving_per_s: float | None = None
+    records: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraphNode(Body):
     """A topic, stream, table, query or connector.
 
@@ -55,6 +68,7 @@ class GraphNode(Body):
         windowed: whether a source's keys have windows.
         role: the client's role for it: reader, developer or admin; for a query, the one for what it writes.
         figures: of a query, as the server that runs it says.
+        topic_figures: of a source.
     """
 
     id: str
@@ -69,6 +83,7 @@ class GraphNode(Body):
     windowed: Omitted[bool] = None
     role: Omitted[str] = None
     figures: Omitted[QueryFigures] = None
+    topic_figures: Omitted[TopicFigures] = None
 
 
 @dataclass(frozen=True)
@@ -120,12 +135,7 @@ class QuerySeries(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicSeries(Body):
-    """Samples about the topic of a stream or table, one number for each time; null where it is not known.
-
-    Args:
-        arriving_per_s: records that are written to it, each second, whoever writes them.
-        records: offsets between its first and its last record; of a compacted topic, fewer are there.
-    """
+    """Figures of a topic as GraphNode has them, one for each of the times; null where it is not known."""
 
     arriving_per_s: tuple[float | None, ...]
     records: tuple[float | None, ...]

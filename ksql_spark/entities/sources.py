@@ -162,7 +162,11 @@ class KafkaTopicInfo(Body):
 
     Args:
         replica_info: the number of replicas of each partition.
-        consumer_count, consumer_group_count: only in an extended list.
+        consumer_count, consumer_group_count: only in an extended list, as what follows; a persistent query
+            counts as a group with one consumer.
+        record_count: offsets between its first record and its end; of a compacted topic, fewer are there.
+        retention_ms: for how long records are kept; -1: no limit.
+        is_compacted: whether only the latest record of each key is kept.
         connectors: those that write it, where there is Kafka Connect and it has answered.
     """
 
@@ -170,6 +174,9 @@ class KafkaTopicInfo(Body):
     replica_info: tuple[int, ...]
     consumer_count: Omitted[int] = None
     consumer_group_count: Omitted[int] = None
+    record_count: Omitted[int] = None
+    retention_ms: Omitted[int] = None
+    is_compacted: Omitted[bool] = None
     connectors: Omitted[tuple[str, ...]] = None
 
 

@@ -263,10 +263,30 @@ class KafkaAdmin:
 
     def config(self, topic: str) -> dict[str, str]:
         """A topic's configuration with its defaults, for example ``{"retention.ms": "604800000", …}``."""
-        resource = ConfigResource(ResourceType.TOPIC, topic)
-        future = self._client.describe_configs([resource], request_timeout=self._timeout_s)[resource]
-        entries = self._wait(future, f"describe topic '{topic}'", topic)
-        return {name: entry.value for name, entry in sorted(entries.items())}
+        return self.configs_of([topic])[topic]
+
+    def configs_of(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        """The configurations of topics, asked for with one request."""
+        resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics]
+        if not resources:
+            return {}
+        futures = self._client.describe_configs(resources, request_timeout=self._timeout_s)
+        found = {
+            each.name: self._wait(futures[each], f"describe topic '{each.name}'", each.name)
+            for each in resources
+        }
+        return {
+            topic: {name: entry.value for name, entry in sorted(of.items())} for topic, of in found.items()
+        }
+
+    def record_counts(self, topics: Iterable[Topic]) -> dict[str, int]:
+        """The offsets from the first record of each topic to its end, over all partitions."""
+        counts = dict.fromkeys((topic.name for topic in topics), 0)
+        places = [(topic.name, number) for topic in topics for number in range(topic.partitions)]
+        for sign, spec in ((1, OffsetSpec.latest()), (-1, OffsetSpec.earliest())):
+            for (name, _), offset in self._list_offsets(dict.fromkeys(places, spec)).items():
+                counts[name] += sign * offset
+        return counts
 
     def is_compacted(self, topic: str) -> bool:
         """Whether a topic keeps only the latest record of each key."""

@@ -54,8 +54,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     failures: list[str] = []
     try:
-        if not _NAME.fullmatch(options.name):
-            raise OptionProblem(f"A branch is called by letters and digits, not '{options.name}'.")
+        branch = branch_of(options.name)
 
         def run(context: Context) -> None:
             client, console = context.session.client, context.session.console
@@ -63,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
                 report_server(context.session, options.server)
             console.status(f"reading the statements of {client.url}")
             try:
-                failures.extend(_ACTIONS[options.action](client, Branch(options.name), options, console))
+                failures.extend(ACTIONS[options.action](client, branch, options, console))
             finally:
                 console.clear_status()
 
@@ -84,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "you like; diff tells what differs, promote changes X in the same way, drop removes the branch.",
         epilog="See docs/how-to/change-a-query.md.",
     )
-    parser.add_argument("action", choices=tuple(_ACTIONS))
+    parser.add_argument("action", choices=tuple(ACTIONS))
     parser.add_argument("name", metavar="NAME", help="the branch: letters and digits")
     parser.add_argument(
         "--only",
@@ -125,6 +124,13 @@ class Branch:
     def has(self, name: str) -> bool:
         """Whether a stream or table is one of the branch."""
         return self.original(name) != name
+
+
+def branch_of(name: str) -> Branch:
+    """The branch of that name. Raises OptionProblem."""
+    if not _NAME.fullmatch(name):
+        raise OptionProblem(f"A branch is called by letters and digits, not '{name}'.")
+    return Branch(name)
 
 
 def copied(text: str, branch: Branch, names: Collection[str], topic: str | None) -> str:
@@ -367,7 +373,7 @@ def _tried(
         console.line(f"{done:<8} {what}")
 
 
-_ACTIONS: dict[str, Callable[[Client, Branch, argparse.Namespace, Console], Iterator[str]]] = {
+ACTIONS: dict[str, Callable[[Client, Branch, argparse.Namespace, Console], Iterator[str]]] = {
     "create": _create,
     "diff": _diff,
     "promote": _promote,

@@ -30,6 +30,6 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
 COMMAND = Command(
     r"\top",
     r"\top",
-    "a live screen of all queries: rates, lag, latency, state, memory, errors; open, pause, terminate one",
+    "a live screen of all queries: rates, lag, latency, state, errors; open, pause, terminate one",
     _run,
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Union
 
+from ksql_spark.shell.output.figures import time_text
 from ksql_spark.shell.output.flow import Tree, flow
 from ksql_spark.shell.output.table import Table
 from ksql_spark.shell.output.text import json_text
@@ -211,14 +212,24 @@ def _topics(entity: Entity) -> Iterator[Part]:
         shown = str(replicas[0]) if len(set(replicas)) == 1 else ", ".join(map(str, replicas))
         row = [topic.get("name"), len(replicas), shown]
         if extended:
+            row += [topic.get("recordCount"), _retention(topic)]
             row += [topic.get("consumerCount"), topic.get("consumerGroupCount")]
         if with_connectors:
             row.append(", ".join(topic.get("connectors") or []))
         rows.append(row)
     headers = ["Kafka Topic", "Partitions", "Partition Replicas"]
-    headers += ["Consumers", "ConsumerGroups"] if extended else []
+    headers += ["Records", "Retention", "Consumers", "ConsumerGroups"] if extended else []
     headers += ["Written by"] if with_connectors else []
-    yield table(headers, rows, (1, 2, 3, 4))
+    yield table(headers, rows, (1, 2, 3, 5, 6))
+
+
+def _retention(topic: Entity) -> str:
+    """For how long a topic keeps records."""
+    if "retentionMs" not in topic:
+        return ""
+    ms, is_compacted = topic["retentionMs"], topic.get("isCompacted")
+    time = time_text(ms / 1000) if ms >= 0 else "" if is_compacted else "no limit"
+    return ", ".join(filter(None, ("latest of each key" if is_compacted else "", time)))
 
 
 def _queries(entity: Entity) -> Iterator[Part]:

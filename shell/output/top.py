@@ -40,8 +40,8 @@ COLUMNS = (
     Column("errors", lambda query: errors_of(query.get("figures") or {}), count_text),
     Column("written/s", _figure("writtenPerS"), count_text),
     Column("waiting", _figure("lagSeconds"), time_text),
-    Column("memory", _figure("stateBytes"), bytes_text),
-    Column("rows kept", _figure("stateRows"), count_text),
+    Column("state size", _figure("stateBytes"), bytes_text),
+    Column("state rows", _figure("stateRows"), count_text),
     Column("restarts", _figure("failures"), count_text),
     Column("server", lambda query: query.get("host") or "", str, falls=False),
 )

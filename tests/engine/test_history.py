@@ -20,7 +20,7 @@ from ksql_spark.engine.history import (
     decoded_figures,
 )
 from ksql_spark.engine.metrics import Figure
-from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures
+from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures, TopicFigures
 from ksql_spark.spark.traffic import Times
 
 
@@ -172,6 +172,10 @@ def test_what_arrives_in_topics_and_how_much_is_there() -> None:
     topics = engine.history.since(1, lambda _: False, lambda _: True).topics
     assert topics["a"].arriving_per_s == (None, 10, None) and topics["a"].records == (100, 100, 5)
     assert topics["b"].arriving_per_s == (None, None, 0) and topics["b"].records == (None, 9, 9)
+    assert engine.history.topics() == {
+        "a": TopicFigures(arriving_per_s=None, records=5),
+        "b": TopicFigures(arriving_per_s=0, records=9),
+    }
     assert engine.history.since(1, lambda _: True).topics == {}
 
 

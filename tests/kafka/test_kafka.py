@@ -133,6 +133,9 @@ class TestAdmin:
             producer.send(name, None, b"v", time_ms, partition=1)
         producer.close()
         assert kafka_admin.beginning_offsets(name, empty) == {(name, 0): 0, (name, 1): 0, (empty, 0): 0}
+        both = [kafka_admin.require_topic(one) for one in (name, empty)]
+        assert kafka_admin.record_counts(both) == {name: 3, empty: 0}
+        assert kafka_admin.configs_of([name, empty]).keys() == {name, empty}
         assert kafka_admin.end_offsets(name, empty) == {(name, 0): 0, (name, 1): 3, (empty, 0): 0}
         assert kafka_admin.offsets([name], 150) == {(name, 0): 0, (name, 1): 1}
         assert kafka_admin.offsets([name], 301) == {(name, 0): 0, (name, 1): 3}

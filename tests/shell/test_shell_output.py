@@ -305,6 +305,27 @@ def test_other_entities(entity: dict[str, object], line: str) -> None:
     assert line in shown(entity)
 
 
+def test_extended_topics() -> None:
+    rows = [
+        {
+            "name": "a",
+            "replicaInfo": [1, 1],
+            "recordCount": 7,
+            "retentionMs": 604800000,
+            "isCompacted": False,
+        },
+        {"name": "b", "replicaInfo": [1], "recordCount": 2, "retentionMs": -1, "isCompacted": True},
+        {"name": "c", "replicaInfo": [1], "recordCount": 0, "retentionMs": -1, "isCompacted": False},
+        {"name": "d", "replicaInfo": [1], "recordCount": 0, "retentionMs": 3600000, "isCompacted": True},
+    ]
+    counts = {"consumerCount": 3, "consumerGroupCount": 1}
+    lines = shown({"@type": "kafka_topics_extended", "topics": [{**row, **counts} for row in rows]})
+    assert [[cell.strip() for cell in line.split("|")][3:5] for line in lines if "|" in line] == [
+        ["Records", "Retention"], ["7", "168 h"], ["2", "latest of each key"], ["0", "no limit"],
+        ["0", "latest of each key, 1 h"],
+    ]  # fmt: skip
+
+
 def test_describe_function() -> None:
     variation = {
         "arguments": [{"name": "col", "type": "STRING", "description": "the text", "isVariadic": True}],

@@ -98,6 +98,12 @@ class FakeAdmin:
         self.require_topic(topic)
         return self.configs.get(topic, {})
 
+    def configs_of(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
+        return {topic: self.config(topic) for topic in topics}
+
+    def record_counts(self, topics: Iterable[Topic]) -> dict[str, int]:
+        return {topic.name: sum(self.end_offsets(topic.name).values()) for topic in topics}
+
     def offsets(self, topics: Iterable[str], at: Any) -> dict[tuple[str, int], int]:
         """As if each record had its offset for a timestamp."""
         keys = [(name, n) for name in topics for n in range(self.require_topic(name).partitions)]

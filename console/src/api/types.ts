@@ -37,6 +37,7 @@ export interface GraphNode {
   windowed?: boolean;
   role?: RoleName;
   figures?: QueryFigures;
+  topicFigures?: { arrivingPerS: number | null; records: number | null };
 }
 
 export interface GraphEdge {
@@ -253,7 +254,7 @@ export interface Entity {
   streams?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   tables?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   sourceDescriptions?: SourceDescription[];
-  topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; connectors?: string[] }[];
+  topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; recordCount?: number; retentionMs?: number; isCompacted?: boolean; connectors?: string[] }[];
   queries?: RunningQuery[];
   properties?: Property[];
   services?: { name: string; address: string | null; startedHere: boolean }[];

@@ -7,8 +7,8 @@ import { preciseInstant, TIMES } from "./times.ts";
 /** A page with many longer texts would be slow. */
 const MOST_SHOWN = 2000;
 
-/** Doubles can tell numbers with 15 digits apart; the last one is where sums of them begin to be off: 76802.73999999995. */
-const DOUBLE_DIGITS = 14;
+/** Digits after the point of doubles; of those below 1, digits in all. Sums of doubles are off in the last ones: 76802.73999999995. */
+const DOUBLE_DIGITS = 6;
 
 /** A cell's text. */
 export function cellText(cell: unknown): string {
@@ -20,13 +20,19 @@ export function cellText(cell: unknown): string {
 /** A cell as people read it: times of the engine, and doubles without the errors of their last digits. */
 export function shownText({ name, type }: Column, cell: unknown): string {
   if (typeof cell === "number" && TIMES.includes(name)) return preciseInstant(cell);
-  if (typeof cell === "number" && type === "DOUBLE" && !Number.isInteger(cell)) return String(Number(cell.toPrecision(DOUBLE_DIGITS)));
+  if (typeof cell === "number" && type === "DOUBLE" && !Number.isInteger(cell)) return String(Number(Math.abs(cell) < 1 ? cell.toPrecision(DOUBLE_DIGITS) : cell.toFixed(DOUBLE_DIGITS)));
   return cellText(cell);
 }
 
 /** The beginning of a text, which is all of most texts. */
 export function brief(text: string): string {
   return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}… (${count(text.length)} characters)`;
+}
+
+/** A name that is cut in its middle where it has more than `most` characters: its end tells it apart. */
+export function middle(name: string, most: number): string {
+  const tail = Math.floor(most / 3);
+  return name.length <= most ? name : `${name.slice(0, most - tail - 1)}…${name.slice(-tail)}`;
 }
 
 /** Compare two cells: NULL first, numbers by value, everything else as text. */

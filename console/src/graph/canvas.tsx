@@ -1,6 +1,8 @@
-// The drawn graph: boxes over lines, which can be scrolled and made larger.
+// The drawn graph: boxes over lines, which can be moved and made larger, with a map of all where there is more than the window shows.
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Card } from "./card.tsx";
+import { rate } from "../format/numbers.ts";
+import { looksOfBox, Card } from "./card.tsx";
+import { flows, lineKey, pace, thickness } from "./flows.ts";
 import { layout, type Placed } from "./layout.ts";
 import { neighbour } from "./neighbour.ts";
 import { connected, type Box, type Shape } from "./shape.ts";
@@ -12,36 +14,42 @@ interface Props {
 }
 
 const STEP = 1.25;
+/** What is smaller, nobody can read; the map shows the rest. */
+const LEAST_FIT = 0.4;
+const MOST_FIT = 1.25;
+/** The height of the key below the graph. */
+const KEY_PX = 48;
+/** Below this scale there are only names. */
+const FAR = 0.62;
+/** So many lines may move: each of them is drawn again and again. */
+const MOST_MOVING = 80;
 
 export function Canvas({ shape, culprits, search }: Props) {
   // only a changed shape is laid out anew, not each change of a figure
   const placed = useMemo(() => layout(shape), [shape.key]);
   const frame = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState<number | null>(null);
-  const [fitting, setFitting] = useState(1);
+  const [size, setSize] = useState({ width: 1, height: 1 });
+  const [at, setAt] = useState({ x: 0, y: 0 });
   const [chosen, setChosen] = useState<string | null>(null);
   const related = useMemo(() => (chosen === null ? null : connected(chosen, shape.lines)), [chosen, shape.key]);
 
   useLayoutEffect(() => {
-    const fit = () => {
-      const { clientWidth = 1, clientHeight = 1 } = frame.current ?? {};
-      // what is smaller, nobody can read
-      setFitting(Math.max(0.7, Math.min(1, clientWidth / placed.width, clientHeight / placed.height)));
-    };
-    fit();
-    const observer = new ResizeObserver(fit);
+    const measure = () => setSize({ width: frame.current?.clientWidth ?? 1, height: frame.current?.clientHeight ?? 1 });
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(frame.current!);
     return () => observer.disconnect();
-  }, [placed]);
+  }, []);
 
+  const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, (size.height - KEY_PX) / placed.height));
   const scale = zoom ?? fitting;
   const needle = search.trim().toLowerCase();
   const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? leftmost(shape, placed);
+  const centre = (x: number, y: number) => frame.current!.scrollTo(x * scale - size.width / 2, y * scale - size.height / 2);
   useLayoutEffect(() => {
-    const at = wanted && placed.boxes.get(wanted.id);
-    const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {};
-    if (at === undefined) return;
-    frame.current!.scrollTo((at.x + at.width / 2) * scale - clientWidth / 2, (at.y + at.height / 2) * scale - clientHeight / 2);
+    const box = wanted && placed.boxes.get(wanted.id);
+    if (box !== undefined) centre(box.x + box.width / 2, box.y + box.height / 2);
   }, [placed, wanted?.id, fitting]);
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -50,27 +58,40 @@ export function Canvas({ shape, culprits, search }: Props) {
     event.preventDefault();
     frame.current!.querySelector<HTMLElement>(`[data-id="${CSS.escape(next)}"] a`)?.focus();
   };
+  const onWheel = (event: WheelEvent) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    setZoom(Math.min(2, Math.max(0.2, scale * (event.deltaY < 0 ? 1.1 : 1 / 1.1))));
+  };
   const isFound = (box: Box) =>
     needle === "" && related === null ? null : (related?.has(box.id) ?? true) && (needle === "" || holds(box, needle));
+  const flow = flows(shape);
+  const isWhole = placed.width * scale <= size.width + 1 && placed.height * scale <= size.height + 1;
   return (
     <div class="canvas">
-      <div class="scroll" ref={frame} onClick={() => setChosen(null)} onKeyDown={onKeyDown}>
+      <div
+        class="scroll"
+        ref={frame}
+        onClick={() => setChosen(null)}
+        onKeyDown={onKeyDown}
+        onWheel={onWheel}
+        onPointerDown={hold}
+        onScroll={({ currentTarget: { scrollLeft: x, scrollTop: y } }) => setAt({ x, y })}
+      >
         <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale}px` }}>
-          <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})` }}>
+          <div class={scale < FAR ? "sheet far" : "sheet"} style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})`, "--scale": scale }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">
-              <defs>
-                <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-                  <path d="M0,0L8,4L0,8z" />
-                </marker>
-              </defs>
-              {placed.lines.map((line) => (
-                <path
-                  key={`${line.source} ${line.target}`}
-                  d={line.path}
-                  marker-end="url(#tip)"
-                  class={related !== null && related.has(line.source) && related.has(line.target) ? "line near" : "line"}
-                />
-              ))}
+              {placed.lines.map((line) => {
+                const isNear = related?.has(line.source) && related.has(line.target);
+                const { perS, looks } = flow.get(lineKey(line))!;
+                const seconds = placed.lines.length > MOST_MOVING ? null : pace(perS);
+                return (
+                  <g key={lineKey(line)}>
+                    <path d={line.path} class={`line ${looks}${related === null ? "" : isNear ? " near" : " away"}`} style={{ strokeWidth: thickness(perS) }}><title>{rate(perS)}</title></path>
+                    {seconds !== null && <path d={line.path} class="moving" style={{ strokeWidth: thickness(perS) * 0.5, animationDuration: `${seconds}s` }} />}
+                  </g>
+                );
+              })}
             </svg>
             {shape.boxes.map((box) => (
               <Card
@@ -85,13 +106,53 @@ export function Canvas({ shape, culprits, search }: Props) {
           </div>
         </div>
       </div>
+      <div class="key" aria-hidden="true">
+        <span>{[1, 100, 10_000].map((perS) => <svg key={perS} viewBox="0 0 24 8"><path class="line good" d="M2 4H22" style={{ strokeWidth: thickness(perS) }} /></svg>)} 1, 100, 10,000 records/s</span>
+        <span><svg viewBox="0 0 24 8"><path class="line warn" d="M2 4H22" style={{ strokeWidth: 4 }} /></svg> waiting over 10 s</span>
+        <span><svg viewBox="0 0 24 8"><path class="line bad" d="M2 4H22" style={{ strokeWidth: 4 }} /></svg> over 1 min, or failed</span>
+      </div>
       <div class="zoom" role="group" aria-label="Size of the graph">
+        {!isWhole && <Overview shape={shape} placed={placed} window={{ x: at.x / scale, y: at.y / scale, width: size.width / scale, height: size.height / scale }} onChoose={centre} />}
         <button onClick={() => setZoom(Math.min(2, scale * STEP))} aria-label="Larger">+</button>
         <button onClick={() => setZoom(Math.max(0.2, scale / STEP))} aria-label="Smaller">−</button>
         <button onClick={() => setZoom(null)}>Fit</button>
       </div>
     </div>
   );
+}
+
+interface OverviewProps {
+  shape: Shape;
+  placed: Placed;
+  /** What of it the window shows. */
+  window: { x: number; y: number; width: number; height: number };
+  onChoose: (x: number, y: number) => void;
+}
+
+/** All boxes, small, and where the window is; for the mouse, as the arrow keys lead everywhere. */
+function Overview({ shape, placed, window, onChoose }: OverviewProps) {
+  const choose = (event: PointerEvent & { currentTarget: SVGSVGElement }) => {
+    if (event.buttons === 0) return;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(event.currentTarget.getScreenCTM()!.inverse());
+    onChoose(x, y);
+  };
+  return (
+    <svg class="map" aria-hidden="true" viewBox={`0 0 ${placed.width} ${placed.height}`} onPointerDown={choose} onPointerMove={choose}>
+      {shape.boxes.map((box) => <rect key={box.id} {...placed.boxes.get(box.id)!} class={`${box.kind.toLowerCase()} ${looksOfBox(box)}`} />)}
+      <rect class="window" {...window} />
+    </svg>
+  );
+}
+
+/** Move what is under the pointer with it, from the empty space between boxes. */
+function hold(event: PointerEvent & { currentTarget: HTMLDivElement }) {
+  const frame = event.currentTarget;
+  if (event.pointerType !== "mouse" || event.button !== 0 || (event.target as Element).closest(".node") !== null) return;
+  const from = { x: frame.scrollLeft + event.clientX, y: frame.scrollTop + event.clientY };
+  const move = ({ clientX, clientY }: PointerEvent) => frame.scrollTo(from.x - clientX, from.y - clientY);
+  frame.classList.add("held");
+  addEventListener("pointermove", move);
+  addEventListener("pointerup", () => (removeEventListener("pointermove", move), frame.classList.remove("held")), { once: true });
 }
 
 /** Whether a box stands for something with this text in its name. */

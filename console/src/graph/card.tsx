@@ -1,8 +1,10 @@
 // A box of the graph: what it is, how it does, and a link to its page.
 import type { GraphNode } from "../api/types.ts";
+import { middle } from "../format/cells.ts";
 import { count, rate, short, span } from "../format/numbers.ts";
 import { looksOf, State } from "../parts/state.tsx";
 import { formatRoute } from "../state/route.ts";
+import { MOST_CHARACTERS } from "./layout.ts";
 import type { Box } from "./shape.ts";
 
 const KINDS: Record<Box["kind"], string> = {
@@ -20,21 +22,31 @@ interface Props {
 
 export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
   const node = box.nodes.find((one) => one.id === box.id) ?? box.nodes[0]!;
-  const looks = box.kind === "QUERY" || box.kind === "CONNECTOR" ? looksOf(node.state) : "plain";
   const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` };
   return (
-    <div class={`node ${box.kind.toLowerCase()} ${looks}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style} data-id={box.id}>
+    <div class={`node ${box.kind.toLowerCase()} ${looksOfBox(box)}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style} data-id={box.id}>
       <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
         <small>
           {KINDS[box.kind]}{isCulprit ? " · the cause" : ""}
           {(box.kind === "QUERY" || box.kind === "CONNECTOR") && <State state={node.state} />}
         </small>
-        <b>{box.name}</b>
+        <b>{middle(box.name, MOST_CHARACTERS).split(/(?<=[_.-])/).map((part, index) => <>{index > 0 && <wbr />}{part}</>)}</b>
       </a>
       {box.kind === "QUERY" && <Figures node={node} />}
+      {node.topicFigures !== undefined && (
+        <span class="figures">
+          <span title="records that come into its topic each second, whoever writes them">{rate(node.topicFigures.arrivingPerS)}</span>
+          <span title={`${count(node.topicFigures.records)} records from the first offset of its topic to the last`}>{short(node.topicFigures.records)} records</span>
+        </span>
+      )}
       {box.kind === "GROUP" && <span class="figures">{count(box.nodes.length)} parts</span>}
     </div>
   );
+}
+
+/** The class of colours of a box. */
+export function looksOfBox({ kind, nodes: [node] }: Box): string {
+  return kind === "QUERY" || kind === "CONNECTOR" ? looksOf(node?.state) : "";
 }
 
 /** Where a box leads. */

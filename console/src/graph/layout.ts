@@ -10,14 +10,16 @@ export interface Placed {
 }
 
 /** Of a box, pixels: what is not text, a wide character of a name, and the most. */
-const EDGES = 28;
+const EDGES = 32;
 const CHARACTER = 11;
-const MAX_WIDTH = 360;
+const MAX_WIDTH = 440;
+/** How many characters of a name the widest box has place for. */
+export const MOST_CHARACTERS = Math.floor((MAX_WIDTH - EDGES) / CHARACTER);
 
 /** The size of a box, pixels. */
 export function sizeOf(box: Box): { width: number; height: number } {
   if (box.kind === "STEP") return { width: 200, height: 74 };
-  const [least, height] = box.kind === "QUERY" ? [260, 88] : [184, 52];
+  const [least, height] = box.kind === "QUERY" ? [250, 90] : [190, 72];
   return { width: Math.min(MAX_WIDTH, Math.max(least, EDGES + box.name.length * CHARACTER)), height };
 }
 
@@ -71,7 +73,7 @@ function parts(shape: Shape): Shape[] {
 /** The layout of a part, from `top` on; its height is where it ends. */
 function layoutOfPart(shape: Shape, top: number): Placed {
   const made = new dagre.graphlib.Graph();
-  made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 44, marginx: 16, marginy: 16, ranker: "tight-tree" });
+  made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 72, marginx: 16, marginy: 16, ranker: "tight-tree" });
   made.setDefaultEdgeLabel(() => ({}));
   for (const box of shape.boxes) made.setNode(box.id, sizeOf(box));
   for (const line of shape.lines) made.setEdge(line.source, line.target);
@@ -80,18 +82,32 @@ function layoutOfPart(shape: Shape, top: number): Placed {
   const boxes: Placed["boxes"] = new Map();
   for (const box of shape.boxes) {
     const { x, y, width: w, height: h } = made.node(box.id) as { x: number; y: number; width: number; height: number };
-    boxes.set(box.id, { x: x - w / 2, y: top + y - h / 2, width: w, height: h });
+    // boxes of one rank begin at the same place
+    const widest = Math.max(...shape.boxes.map((one) => made.node(one.id) as { x: number; width: number }).filter((one) => one.x === x).map((one) => one.width));
+    boxes.set(box.id, { x: x - widest / 2, y: top + y - h / 2, width: w, height: h });
   }
+  const port = ports(shape.lines, boxes);
   const lines = shape.lines.map(({ source, target }) => {
     const edge = made.edge(source, target) as { points: { x: number; y: number }[] };
-    const [from, to] = [boxes.get(source)!, boxes.get(target)!];
-    // from the middle of one side to the middle of the other, whatever way dagre found between
-    const ends = [{ x: from.x + from.width, y: from.y + from.height / 2 }, { x: to.x, y: to.y + to.height / 2 }] as const;
+    // whatever way dagre found between its ends
+    const ends = [port(source, target, "source"), port(source, target, "target")] as const;
     // dagre has a point beside each box and one between two ranks: only lines past boxes need those in the middle
     const between = edge.points.length > 3 ? edge.points.slice(1, -1).filter((_, index) => index % 2 === 1) : [];
     return { source, target, path: curve([ends[0], ...between.map(({ x, y }) => ({ x, y: top + y })), ends[1]]) };
   });
   return { width: finite(width), height: top + finite(height), boxes, lines };
+}
+
+/** Where lines leave and reach boxes: each at a place of its own, in the order of the other ends. */
+function ports(lines: Shape["lines"], boxes: Placed["boxes"]) {
+  const middle = (id: string) => boxes.get(id)!.y + boxes.get(id)!.height / 2;
+  return (source: string, target: string, end: "source" | "target") => {
+    const [here, other] = end === "source" ? [source, "target" as const] : [target, "source" as const];
+    const beside = lines.filter((line) => line[end] === here).map((line) => line[other]).sort((a, b) => middle(a) - middle(b));
+    const box = boxes.get(here)!;
+    const share = (beside.indexOf(other === "target" ? target : source) + 1) / (beside.length + 1);
+    return { x: end === "source" ? box.x + box.width : box.x, y: box.y + box.height * share };
+  };
 }
 
 function finite(value: number): number {

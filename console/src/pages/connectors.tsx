@@ -1,6 +1,6 @@
 // The connectors of Kafka Connect: how each does, and a form for new ones.
 import "../first.ts";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { get, post, run } from "../api/client.ts";
 import type { ConnectorDescription, ConnectorSetting, Entity } from "../api/types.ts";
 import { Code } from "../parts/code.tsx";
@@ -34,7 +34,7 @@ function ConnectorList() {
       {listed.error !== null && <Problem error={listed.error} />}
       {listed.value?.[0]?.warnings.map((warning) => <p class="banner warn" key={warning.message}>{warning.message}</p>)}
       {connectors?.length === 0 && <p class="hint">There are none. A connector copies records between Kafka and another system, for example a database.</p>}
-      {connectors === undefined && listed.error === null && <p class="hint" role="status">Asking Kafka Connect …</p>}
+      {connectors === undefined && listed.error === null && <Asking />}
       {(connectors?.length ?? 0) > 0 && (
         <div class="card">
           <table class="plain">
@@ -93,7 +93,7 @@ function Connector({ name }: { name: string }) {
           {connector?.trace && <Problem error={connector.trace} />}
           <div class="card">
             <h2>Tasks</h2>
-            {tasks.length === 0 && <p class="hint" style={{ margin: 0 }}>None yet.</p>}
+            {tasks.length === 0 && <p class="hint">None yet.</p>}
             {tasks.map((task) => (
               <div key={task.id}>
                 <p>Task {task.id} <State state={task.state} /> <span class="hint">on {task.worker_id}</span></p>
@@ -103,13 +103,13 @@ function Connector({ name }: { name: string }) {
           </div>
           <div class="card">
             <h2>Topics</h2>
-            {found.topics.length === 0 && <p class="hint" style={{ margin: 0 }}>None yet.</p>}
-            <ul style={{ margin: 0 }}>{found.topics.map((topic) => <li key={topic}><a href={formatRoute("topics", topic)}>{topic}</a></li>)}</ul>
+            {found.topics.length === 0 && <p class="hint">None yet.</p>}
+            <ul>{found.topics.map((topic) => <li key={topic}><a href={formatRoute("topics", topic)}>{topic}</a></li>)}</ul>
           </div>
           {found.sources.length > 0 && (
             <div class="card">
               <h2>Streams and tables over them</h2>
-              <ul style={{ margin: 0 }}>{found.sources.map((one) => <li key={one.name}><a href={formatRoute("source", one.name)}>{one.name}</a> {one.type.toLowerCase()}</li>)}</ul>
+              <ul>{found.sources.map((one) => <li key={one.name}><a href={formatRoute("source", one.name)}>{one.name}</a> {one.type.toLowerCase()}</li>)}</ul>
             </div>
           )}
         </>
@@ -127,6 +127,20 @@ function Connector({ name }: { name: string }) {
         </Confirm>
       )}
     </section>
+  );
+}
+
+/** What the page waits for. */
+function Asking() {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((before) => before + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p class="banner idle">
+      <span role="status">Waiting for Kafka Connect. Where nothing has needed it so far, the server starts it now, which takes some seconds.</span> {seconds} s
+    </p>
   );
 }
 
@@ -158,11 +172,12 @@ function NewConnector() {
     <section class="page">
       <header><h1>New connector</h1><span class="space" /><a href={formatRoute("connectors")}>All connectors</a></header>
       {plugins.error !== null && <Problem error={plugins.error} />}
+      {plugins.error === null && plugins.value === null && <Asking />}
       <form onSubmit={create} class="settings">
         <label>
           Class
           <select required value={className} onChange={(event) => (setClass(event.currentTarget.value), setValues({}))}>
-            <option value="" disabled>{plugins.value !== null ? "Choose one" : plugins.error === null ? "Asking Kafka Connect …" : "Kafka Connect does not answer"}</option>
+            <option value="" disabled>{plugins.value !== null ? "Choose one" : plugins.error === null ? "Waiting for Kafka Connect …" : "Kafka Connect does not answer"}</option>
             {found.map((one) => <option key={one.className} value={one.className}>{one.className} ({one.type})</option>)}
           </select>
         </label>

@@ -6,6 +6,7 @@ import { ApiError, run, split } from "../api/client.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { OutcomeView } from "../parts/outcome.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { Tree } from "../parts/tree.tsx";
 import { SqlEditorView, type SqlEditor } from "../parts/sql-editor.tsx";
 import { effectOf, isCascade, type Effect } from "../sql/effect.ts";
 import { refreshMetadata } from "../sql/metadata.ts";
@@ -27,6 +28,8 @@ const FIRST: Tab = { id: 1, name: "Statements 1", text: "" };
 const MOST_HISTORY = 100;
 const CHECK_AFTER_MS = 700;
 const EXPLAIN = "EXPLAIN ";
+/** In narrower windows the tree of objects is hidden at first. */
+const NARROW_PX = 900;
 
 const tabs = signal<Tab[]>(recall("tabs", [FIRST]));
 const history = signal<string[]>(recall("history", []));
@@ -45,6 +48,8 @@ function runnerOf(id: number): Runner {
 
 export function EditorPage() {
   const [open, setOpen] = useState(() => recall("tab", tabs.value[0]?.id ?? 1));
+  const [hasTree, showTree] = useState(() => recall("tree", innerWidth > NARROW_PX));
+  const editor = useRef<SqlEditor | null>(null);
   useEffect(() => void refreshMetadata(), []);
   const add = (text = "", name?: string) => {
     const id = Math.max(0, ...tabs.value.map((tab) => tab.id)) + 1;
@@ -75,7 +80,10 @@ export function EditorPage() {
   return (
     <section class="editor">
       <h1 class="hidden">Editor</h1>
+      {hasTree ? <Tree onInsert={(text) => editor.current?.insert(text)} onQuery={(statement) => editor.current?.append(statement)} /> : <span />}
+      <div class="work">
       <div class="tabs" role="group" aria-label="Tabs">
+        <button class="quiet" aria-expanded={hasTree} onClick={() => (showTree(!hasTree), remember("tree", !hasTree))}>Objects</button>
         {tabs.value.map((one) => (
           <span key={one.id} class={one.id === tab.id ? "tab open" : "tab"}>
             <button aria-current={one.id === tab.id ? "true" : undefined} onClick={() => choose(one.id)} onDblClick={() => rename(one)} onKeyDown={(event) => event.key === "F2" && rename(one)} title="Double-click or F2: another name">{one.name}</button>
@@ -87,7 +95,8 @@ export function EditorPage() {
         <label class="quiet">Open a file <input type="file" accept=".sql,.ksql,text/plain" class="hidden" onChange={(event) => void load(event.currentTarget)} /></label>
         <button class="quiet" onClick={() => saveFile(`${tab.name}.sql`, "application/sql", tab.text)}>Save as a file</button>
       </div>
-      <TabView key={tab.id} tab={tab} />
+      <TabView key={tab.id} tab={tab} editor={editor} />
+      </div>
     </section>
   );
 }
@@ -97,8 +106,7 @@ function rename(tab: Tab): void {
   if (name) keep(tabs.value.map((one) => (one.id === tab.id ? { ...one, name } : one)));
 }
 
-function TabView({ tab }: { tab: Tab }) {
-  const editor = useRef<SqlEditor | null>(null);
+function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | null } }) {
   /** The text in which a run has marked an error: a check of it, which may be late, takes no mark away. */
   const marked = useRef<string | null>(null);
   const runner = runnerOf(tab.id);

@@ -25,7 +25,7 @@ export function FunctionsPage() {
       {families.map((family) => (
         <div class="card" key={family}>
           <h2>{family.toLowerCase()}</h2>
-          <div class="bar" style={{ padding: 0 }}>
+          <div class="bar">
             {found.filter((one) => one.category === family).map((one) => (
               <a key={one.name} class="chip" href={formatRoute("functions", one.name, { search })} aria-current={one.name === name ? "true" : undefined}>{one.name}</a>
             ))}

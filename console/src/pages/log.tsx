@@ -18,7 +18,7 @@ export function LogPage() {
       {queries.length === 0 && <p class="hint">No query runs.</p>}
       {chosen !== undefined && (
         <>
-          <div class="bar" style={{ padding: 0 }}>
+          <div class="bar">
             <label>
               Query{" "}
               <select value={chosen} onChange={(event) => setOptions({ query: event.currentTarget.value })}>

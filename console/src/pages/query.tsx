@@ -46,6 +46,7 @@ export function QueryPage() {
   const description = explained.value?.[0]?.queryDescription;
   const details = asked.value;
   const { figures } = node;
+  const bad = Object.values(figures?.errors ?? {}).reduce((all, one) => all + one, 0);
   const series = history.value?.queries[id];
   const times = history.value?.timesMs ?? [];
   const done = async (isYes: boolean) => {
@@ -84,13 +85,16 @@ export function QueryPage() {
         <Figure label="read" value={rate(figures?.readPerS)} />
         <Figure label="written" value={rate(figures?.writtenPerS)} />
         <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
-        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} />
+        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={(figures?.lagSeconds ?? 0) > 60} />
         <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
         <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
-        <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} />
+        <Figure label="errors: records that failed" value={count(bad)} isBad={bad > 0} />
+        <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
       </div>
       <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
-      <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
+      {asked.error !== null && <Problem error={asked.error} />}
+      {details && <Plan details={details} />}
+      <header class="bar"><h2>The last</h2><Range /></header>
       {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
         <div class="charts">
           <Chart title="Records per second" timesMs={times} format={rate} series={[
@@ -104,8 +108,6 @@ export function QueryPage() {
           )}
         </div>
       )}
-      {asked.error !== null && <Problem error={asked.error} />}
-      {details && <Plan details={details} />}
       {details && (
         <div class="charts">
           {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
@@ -137,7 +139,7 @@ function Ends({ now, node }: { now: Graph; node: GraphNode }) {
   const sinks = now.nodes.filter((one) => written.includes(one.id) ? one.kind !== "TOPIC" : written.includes(`topic:${one.topic}`));
   const links = (found: GraphNode[]) => found.map((one, at) => <span key={one.id}>{at > 0 && ", "}<a href={formatRoute("source", one.name)}>{one.name}</a></span>);
   if (sources.length === 0 && sinks.length === 0) return null;
-  return <p style={{ margin: 0 }}>{sources.length > 0 && <>Reads {links(sources)}. </>}{sinks.length > 0 && <>Its results are in {links(sinks)}.</>}</p>;
+  return <p>{sources.length > 0 && <>Reads {links(sources)}. </>}{sinks.length > 0 && <>Its results are in {links(sinks)}.</>}</p>;
 }
 
 /** Whether this server knows only its plan and its figures. */
@@ -145,19 +147,19 @@ function isElsewhere({ subTopologies }: QueryDetails): boolean {
   return subTopologies.every((stage) => stage.checkpoints.length === 0 && stage.steps.every((step) => step.volume === undefined));
 }
 
-function Figure({ label, value }: { label: string; value: string }) {
-  return <div class="figure"><b>{value}</b><small>{label}</small></div>;
+function Figure({ label, value, isBad = false }: { label: string; value: string; isBad?: boolean }) {
+  return <div class={isBad ? "figure bad" : "figure"}><b>{value}</b><small>{label}</small></div>;
 }
 
 function Errors({ id, minutes, errors, failures }: { id: string; minutes: number; errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
   const [isOpen, setOpen] = useState(false);
   const counted = Object.entries(errors).filter(([, number]) => number > 0);
+  if (counted.length === 0 && failures.length === 0) return null;
   return (
     <div class="card">
       <h2>Errors</h2>
-      {counted.length === 0 && failures.length === 0 && <p class="hint" style={{ margin: 0 }}>None since the query was started.</p>}
       {counted.length > 0 && (
-        <p style={{ margin: 0 }}>
+        <p>
           Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.{" "}
           {!isOpen && <button class="quiet" onClick={() => setOpen(true)}>Show them</button>}
         </p>
@@ -180,13 +182,12 @@ function Partitions({ summary }: { summary: OffsetSummary | undefined }) {
     <div class="card">
       <h2>Partitions, as of the last checkpoint</h2>
       <table class="plain">
-        <thead><tr><th scope="col">Topic</th><th scope="col">Partition</th><th scope="col">First</th><th scope="col">Read up to</th><th scope="col">End</th><th scope="col">Left</th></tr></thead>
+        <thead><tr><th scope="col">Topic</th>{["Partition", "First offset", "Read up to", "End", "Left"].map((name) => <th key={name} scope="col" class="number">{name}</th>)}<td /></tr></thead>
         <tbody>
           {summary.topicSummaries.flatMap((topic) => topic.offsets.map((one) => (
             <tr key={`${topic.kafkaTopic} ${one.partition}`}>
               <td><a href={formatRoute("topics", topic.kafkaTopic)}>{topic.kafkaTopic}</a></td>
-              <td>{one.partition}</td><td>{count(one.logStartOffset)}</td><td>{count(one.consumerOffset)}</td><td>{count(one.logEndOffset)}</td>
-              <td>{count(Math.max(0, one.logEndOffset - one.consumerOffset))}</td>
+              {[one.partition, one.logStartOffset, one.consumerOffset, one.logEndOffset, Math.max(0, one.logEndOffset - one.consumerOffset)].map((value, at) => <td key={at} class="number">{count(value)}</td>)}<td />
             </tr>
           )))}
         </tbody>

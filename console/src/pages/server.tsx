@@ -39,12 +39,13 @@ export function ServerPage() {
       <header><h1>Server</h1>{health.value && <span class={`state ${health.value.isHealthy ? "good" : "bad"}`}>{health.value.isHealthy ? "healthy" : "not healthy"}</span>}</header>
       {server && (
         <div class="cards">
-          <div class="figure"><b>{server.version}</b><small>version</small></div>
-          <div class="figure"><b>{server.ksqlServiceId}</b><small>service id</small></div>
-          <div class="figure"><b style={{ overflowWrap: "anywhere" }}>{server.kafkaClusterId}</b><small>Kafka cluster</small></div>
-          <div class="figure"><b>{timeZone()}</b><small>your time zone: all times here</small></div>
+          <div class="figure long"><b>{server.version}</b><small>version</small></div>
+          <div class="figure long"><b>{server.ksqlServiceId}</b><small>service id</small></div>
+          <div class="figure long"><b>{server.kafkaClusterId}</b><small>Kafka cluster</small></div>
+          <div class="figure long"><b>{timeZone()}</b><small>your time zone: all times here</small></div>
         </div>
       )}
+      <div class="split">
       <div class="card">
         <h2>Health</h2>
         {health.error !== null && <Problem error={health.error} />}
@@ -76,6 +77,7 @@ export function ServerPage() {
             ))}
           </tbody>
         </table>
+      </div>
       </div>
       {hosts.length > 0 && (
         <div class="card">

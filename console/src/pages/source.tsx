@@ -2,10 +2,11 @@
 import "../first.ts";
 import { useState } from "preact/hooks";
 import { ApiError, run } from "../api/client.ts";
-import type { Field, RunningQuery, SchemaInfo } from "../api/types.ts";
+import type { Field, RunningQuery } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
 import { Code } from "../parts/code.tsx";
 import { FreshnessCard } from "../parts/freshness.tsx";
+import { linksTo } from "../parts/lists.tsx";
 import { NotFound } from "../parts/not-found.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
@@ -14,7 +15,7 @@ import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
 import { wherePosition } from "../sql/position.ts";
-import { isSource, nameInSql } from "../sql/statements.ts";
+import { isSource, nameInSql, typeText } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { graph } from "../state/graph.ts";
 import { formatRoute, route } from "../state/route.ts";
@@ -53,26 +54,30 @@ export function SourcePage() {
       <Sample name={name} />
       <FreshnessCard name={name} />
       <TopicCharts topic={found.topic} />
-      <div class="card">
-        <h2>Columns</h2>
-        <table class="plain">
-          <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Part</th></tr></thead>
-          <tbody>{found.fields.map((field) => <tr key={field.name}><td><code>{field.name}</code></td><td><code>{typeText(field.schema)}</code></td><td>{partOf(field, found.timestamp)}</td></tr>)}</tbody>
-        </table>
-      </div>
-      <div class="card">
-        <h2>Topic</h2>
-        <p style={{ margin: 0 }}>
-          <a href={formatRoute("topics", found.topic)}>{found.topic}</a>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
-        </p>
+      <div class="split">
+        <div>
+          <div class="card">
+            <h2>Columns</h2>
+            <table class="plain">
+              <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Part</th></tr></thead>
+              <tbody>{found.fields.map((field) => <tr key={field.name}><td><code>{field.name}</code></td><td><code>{typeText(field.schema)}</code></td><td>{partOf(field, found.timestamp)}</td></tr>)}</tbody>
+            </table>
+          </div>
+        </div>
+        <div>
+          <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query; other programs, or INSERT." /></div>
+          <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query." /></div>
+          {found.sourceConstraints.length > 0 && <div class="card"><h2>Made from it</h2><p>{linksTo("source")(found.sourceConstraints.join(", "))}</p></div>}
+          <div class="card">
+            <h2>Topic</h2>
+            <p>
+              <a href={formatRoute("topics", found.topic)}>{found.topic}</a>: {count(found.partitions)} {found.partitions === 1 ? "partition" : "partitions"}, {count(found.replication)} {found.replication === 1 ? "replica" : "replicas"}; keys {found.keyFormat}, values {found.valueFormat}
+            </p>
+          </div>
+          <Schemas name={name} />
+        </div>
       </div>
       <RawRecordsCard topic={found.topic} />
-      <Schemas name={name} />
-      <div class="charts">
-      <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query; other programs, or INSERT." /></div>
-      <div class="card"><h2>Read by</h2><Queries queries={found.readQueries} none="No query." /></div>
-      {found.sourceConstraints.length > 0 && <div class="card"><h2>Made from it</h2>{found.sourceConstraints.map((one) => <a key={one} href={formatRoute("source", one)}>{one} </a>)}</div>}
-      </div>
       <div class="card"><h2>Statement</h2><Code sql={found.statement} /></div>
       {(found.statistics || found.errorStats) && <div class="card"><h2>Statistics</h2><pre tabIndex={0}>{[found.statistics, found.errorStats].filter(Boolean).join("\n")}</pre></div>}
     </section>
@@ -97,20 +102,15 @@ function Sample({ name }: { name: string }) {
 }
 
 function Queries({ queries, none }: { queries: RunningQuery[]; none: string }) {
-  if (queries.length === 0) return <p class="hint" style={{ margin: 0 }}>{none}</p>;
-  return <ul style={{ margin: 0 }}>{queries.map((query) => <li key={query.id}><a href={formatRoute("query", query.id)}>{query.id}</a> <State state={query.state} /></li>)}</ul>;
+  if (queries.length === 0) return <p class="hint">{none}</p>;
+  return (
+    <table class="plain">
+      <tbody>{queries.map((query) => <tr key={query.id}><td><a href={formatRoute("query", query.id)}>{query.id}</a></td><td><State state={query.state} /></td></tr>)}</tbody>
+    </table>
+  );
 }
 
 function partOf(field: Field, timestamp: string): string {
   const part = { KEY: "key", HEADER: "header" }[field.type ?? ""] ?? "value";
   return field.name === timestamp ? `${part}, event time` : part;
-}
-
-/** A type as SQL writes it. */
-export function typeText(schema: SchemaInfo): string {
-  if (schema.type === "STRUCT") return `STRUCT<${(schema.fields ?? []).map((field) => `${field.name} ${typeText(field.schema)}`).join(", ")}>`;
-  if (schema.type === "ARRAY") return `ARRAY<${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
-  if (schema.type === "MAP") return `MAP<STRING, ${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
-  if (schema.type === "DECIMAL" && schema.parameters) return `DECIMAL(${Object.values(schema.parameters).join(", ")})`;
-  return schema.type;
 }

@@ -1,7 +1,9 @@
 // The topics of Kafka: which streams and tables are over them, who reads them, and what is in them.
 import "../first.ts";
 import { run } from "../api/client.ts";
+import { count, span } from "../format/numbers.ts";
 import { Grid } from "../parts/grid.tsx";
+import { linksTo, list } from "../parts/lists.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
@@ -10,9 +12,12 @@ import { TopicCharts } from "../parts/topic-charts.tsx";
 import { textInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { graph } from "../state/graph.ts";
-import { formatRoute, route } from "../state/route.ts";
+import { formatRoute, route, setOptions } from "../state/route.ts";
 
-const COLUMNS = ["Topic", "Partitions", "Replicas", "Streams and tables", "Connectors", "Consumers", "Consumer groups"];
+const COLUMNS = [["Topic"], ["Records"], ["Kept"], ["Partitions"], ["Replicas"], ["Consumers"], ["Consumer groups"], ["Streams and tables"], ["Read by"], ["Connectors"]] as const;
+const FORMATS = {
+  Records: (cell: unknown) => count(cell as number | null), "Streams and tables": linksTo("source"), "Read by": linksTo("query"), Connectors: linksTo("connectors"),
+};
 
 export function TopicsPage() {
   const { name } = route.value;
@@ -20,19 +25,23 @@ export function TopicsPage() {
 }
 
 function TopicList() {
-  const listed = useAsked(() => run("SHOW ALL TOPICS EXTENDED;"), "topics", 20_000);
+  const hasInternal = route.value.options.internal !== undefined;
+  const listed = useAsked(() => run(`SHOW ${hasInternal ? "ALL " : ""}TOPICS EXTENDED;`), `topics ${hasInternal}`, 20_000);
   const topics = listed.value?.[0]?.topics;
   const rows = topics?.map((topic) => [
-    topic.name, topic.replicaInfo.length, Math.max(0, ...topic.replicaInfo), sourcesOver(topic.name).map((one) => one.name).join(", "),
-    topic.connectors?.join(", ") ?? "", topic.consumerCount ?? null, topic.consumerGroupCount ?? null,
+    topic.name, topic.recordCount ?? null, kept(topic.retentionMs, topic.isCompacted), topic.replicaInfo.length, Math.max(0, ...topic.replicaInfo),
+    topic.consumerCount ?? null, topic.consumerGroupCount ?? null, sourcesOver(topic.name).map((one) => one.name).join(", "), readersOf(topic.name).join(", "), topic.connectors?.join(", ") ?? "",
   ]);
   return (
     <section class="page">
-      <header><h1>Topics</h1></header>
+      <header>
+        <h1>Topics</h1>
+        <label class="check"><input type="checkbox" checked={hasInternal} onChange={(event) => setOptions({ internal: event.currentTarget.checked ? "1" : undefined })} /> Internal topics, too</label>
+      </header>
       {listed.error !== null && <Problem error={listed.error} />}
       {rows === undefined ? listed.error === null && <p class="hint" role="status">Asking Kafka …</p> : (
         <div class="card flat">
-          <Grid columns={COLUMNS.map((name) => ({ name, type: "" }))} rows={rows} linkOf={(row) => formatRoute("topics", String(row[0]))} />
+          <Grid {...list(COLUMNS, rows)} formats={FORMATS} linkOf={(row) => formatRoute("topics", String(row[0]))} />
         </div>
       )}
     </section>
@@ -41,6 +50,9 @@ function TopicList() {
 
 function Topic({ name }: { name: string }) {
   const sources = sourcesOver(name);
+  const listed = useAsked(() => run("SHOW ALL TOPICS EXTENDED;"), "topics", 20_000);
+  const found = listed.value?.[0]?.topics?.find((one) => one.name === name);
+  const readers = readersOf(name);
   const print = `PRINT ${textInSql(name)}`;
   const declared = `CREATE STREAM name (\n  -- columns\n) WITH (KAFKA_TOPIC = ${textInSql(name)}, VALUE_FORMAT = 'JSON');`;
   return (
@@ -53,6 +65,14 @@ function Topic({ name }: { name: string }) {
         <a href={formatRoute("flow", "", { focus: `topic:${name}`, topics: "all" })}>In the flow</a>
         <a href={formatRoute("editor", "", { sql: declared })}>Declare a stream over it</a>
       </header>
+      {found && (
+        <div class="cards">
+          <div class="figure"><b>{count(found.recordCount)}</b><small>records</small></div>
+          <div class="figure"><b>{kept(found.retentionMs, found.isCompacted)}</b><small>kept</small></div>
+          <div class="figure"><b>{count(found.replicaInfo.length)}</b><small>{found.replicaInfo.length === 1 ? "partition" : "partitions"}, replicas: {Math.max(0, ...found.replicaInfo)}</small></div>
+          <div class="figure"><b>{count(found.consumerCount)}</b><small>consumers, in groups: {count(found.consumerGroupCount)}</small></div>
+        </div>
+      )}
       <Offered least="developer" of={`topic:${name}`} what="Reading the records of a topic">
         <Records
           choices={[
@@ -63,15 +83,31 @@ function Topic({ name }: { name: string }) {
         <RawRecordsCard topic={name} />
       </Offered>
       <TopicCharts topic={name} />
+      <div class="charts">
       <div class="card">
         <h2>Streams and tables over it</h2>
-        {sources.length === 0 && <p class="hint" style={{ margin: 0 }}>None.</p>}
-        <ul style={{ margin: 0 }}>
+        {sources.length === 0 && <p class="hint">None.</p>}
+        <ul>
           {sources.map((one) => <li key={one.id}><a href={formatRoute("source", one.name)}>{one.name}</a> {one.kind.toLowerCase()}, keys {one.formats?.[0]}, values {one.formats?.[1]}</li>)}
         </ul>
       </div>
+      <div class="card"><h2>Read by</h2><p>{readers.length === 0 ? <span class="hint">No query.</span> : linksTo("query")(readers.join(", "))}</p></div>
+      </div>
     </section>
   );
+}
+
+/** How long a topic keeps records, as the shell says it. */
+function kept(ms: number | undefined, isCompacted: boolean | undefined): string {
+  if (ms === undefined) return "";
+  const time = ms >= 0 ? span(ms / 1000) : isCompacted ? "" : "no limit";
+  return [isCompacted ? "latest of each key" : "", time].filter(Boolean).join(", ");
+}
+
+/** The queries that read a topic. */
+function readersOf(topic: string): string[] {
+  const over = sourcesOver(topic).map((one) => one.id);
+  return (graph.value?.edges ?? []).filter((edge) => over.includes(edge.source) && edge.target.startsWith("query:")).map((edge) => edge.target.slice("query:".length));
 }
 
 function sourcesOver(topic: string) {

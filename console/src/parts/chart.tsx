@@ -31,7 +31,7 @@ export function Chart({ title, timesMs, series, format }: Props) {
         cursor: { y: false, points: { size: 6 } },
         scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
         axes: [
-          { ...axis, values: (_, ticks, __, ___, step) => ticks.map((tick) => timeOfDay(tick * 1000).slice(0, step < 60 ? 8 : 5)), space: 70 },
+          { ...axis, size: 28, values: (_, ticks, __, ___, step) => ticks.map((tick) => timeOfDay(tick * 1000).slice(0, step < 60 ? 8 : 5)), space: 70 },
           { ...axis, values: (_, ticks) => ticks.map((tick) => format(tick)), size: 62 },
         ],
         series: [{}, ...series.map((_, index) => ({ stroke: colour(`--series-${index + 1}`), width: 1.8, spanGaps: false, points: { size: 5 } }))],
@@ -62,7 +62,7 @@ export function Chart({ title, timesMs, series, format }: Props) {
   const index = at ?? timesMs.length - 1;
   const said = series.map((one) => `${one.label}: ${format(one.values.at(-1) ?? null)}`).join(", ");
   return (
-    <figure class="chart card" style={{ margin: 0 }}>
+    <figure class="chart card">
       <h2>{title}</h2>
       <div ref={host} role="img" tabIndex={0} onKeyDown={onKeyDown} onBlur={() => move(null)} aria-label={`${title}, now: ${said}`} />
       <figcaption class="legend">

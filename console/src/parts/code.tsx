@@ -5,7 +5,7 @@ export function Code({ sql, isEditable = true }: { sql: string; isEditable?: boo
   return (
     <>
       <pre>{sql}</pre>
-      {isEditable && sql !== "" && <p style={{ margin: ".5rem 0 0" }}><a href={formatRoute("editor", "", { sql })}>Open in the editor</a></p>}
+      {isEditable && sql !== "" && <p><a href={formatRoute("editor", "", { sql })}>Open in the editor</a></p>}
     </>
   );
 }

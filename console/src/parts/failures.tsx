@@ -3,6 +3,7 @@ import type { Column } from "../api/frames.ts";
 import { rowsOf } from "../api/rows.ts";
 import { cellText } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
+import { preciseInstant } from "../format/times.ts";
 import { areErrorsKept, errorsOf, KEEPING, MAX_FAILURES } from "../sql/errors.ts";
 import { useAsked } from "../state/asked.ts";
 import { formatRoute } from "../state/route.ts";
@@ -18,8 +19,8 @@ export function Failures({ queryId, minutes }: { queryId: string; minutes: numbe
   if (rows.length === 0) return <p class="hint pad">No record failed in this time.</p>;
   return (
     <>
-      <p class="hint pad" style={{ margin: 0 }}>The time of an error leads to the bytes of the record, where the error tells which it was.</p>
-      <Grid columns={columns} rows={rows} linkOf={(row) => placeOf(columns, row)} note={rows.length === MAX_FAILURES ? `the newest ${count(MAX_FAILURES)}` : ""} />
+      <p class="hint pad">The time of an error leads to the bytes of the record, where the error tells which it was.</p>
+      <Grid columns={columns} rows={rows} formats={{ TIME: (cell) => preciseInstant(Date.parse(`${cellText(cell)}Z`)) }} linkOf={(row) => placeOf(columns, row)} note={rows.length === MAX_FAILURES ? `the newest ${count(MAX_FAILURES)}` : ""} />
     </>
   );
 }
@@ -28,9 +29,9 @@ export function Failures({ queryId, minutes }: { queryId: string; minutes: numbe
 function NotKept() {
   return (
     <div class="pad" role="status">
-      <p style={{ marginTop: 0 }}>This server counts the records that fail, but does not keep them. To see here when, where and why each one failed, put these lines into a file and start the server with <code>--properties FILE</code>:</p>
+      <p>This server counts the records that fail, but does not keep them. To see here when, where and why each one failed, put these lines into a file and start the server with <code>--properties FILE</code>:</p>
       <pre class="lines" tabIndex={0}>{KEEPING.join("\n")}</pre>
-      <p class="hint" style={{ marginBottom: 0 }}>The last line also stores the records themselves. Leave it out if anyone may read the log who may not read the data.</p>
+      <p class="hint">The last line also stores the records themselves. Leave it out if anyone may read the log who may not read the data.</p>
     </div>
   );
 }

@@ -15,16 +15,16 @@ export function FreshnessCard({ name }: { name: string }) {
     <div class="card">
       <h2>Freshness</h2>
       {asked.error !== null && <Problem error={asked.error} />}
-      {found && <p class={found.culprit === null ? "" : "banner warn"} style={{ margin: 0 }}>{found.verdict}</p>}
+      {found && <p class={found.culprit === null ? "" : "banner warn"}>{found.verdict}</p>}
       {found && found.stages.length > 0 && (
         <table class="plain">
-          <thead><tr><th scope="col">Stage</th><th scope="col">State</th><th scope="col">Adds</th><th scope="col">Evidence</th></tr></thead>
+          <thead><tr><th scope="col">Stage</th><th scope="col">State</th><th scope="col" class="number">Adds</th><th scope="col">Evidence</th></tr></thead>
           <tbody>
             {found.stages.map((stage) => (
               <tr key={`${stage.kind} ${stage.name}`}>
                 <td>{stage.kind === "QUERY" ? <a href={formatRoute("query", stage.name)}>{stage.name}</a> : `${stage.kind.toLowerCase()} ${stage.name}`}</td>
                 <td>{stage.state !== null && <State state={stage.state} />}</td>
-                <td>{span(stage.delaySeconds)}</td>
+                <td class="number">{span(stage.delaySeconds)}</td>
                 <td>{stage.evidence.map((line) => <div key={line}>{line}</div>)}</td>
               </tr>
             ))}

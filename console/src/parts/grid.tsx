@@ -1,4 +1,5 @@
 // A table of any length, of which only the rows in sight are in the page: sort, filter, copy, CSV and JSON.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
 import { saveFile } from "../format/files.ts";
@@ -19,14 +20,16 @@ interface Props {
   /** The newest row is wanted first. */
   newestFirst?: boolean;
   /** How cells of a column are shown, by its name. */
-  formats?: Record<string, (cell: unknown) => string>;
+  formats?: Record<string, (cell: unknown) => ComponentChildren>;
+  /** Whether these are rows of a result, not of a list of the console. */
+  isResult?: boolean;
   /** What the rows are, where a page has several tables. */
   label?: string;
   /** Where the first cell of a row leads. */
   linkOf?: (row: unknown[]) => string | null;
 }
 
-export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, formats = {}, label = "Rows", linkOf }: Props) {
+export function Grid({ columns, rows, keys = [], note = "", newestFirst = false, formats = {}, label = "Rows", isResult = false, linkOf }: Props) {
   const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
   const [filter, setFilter] = useState("");
   const [top, setTop] = useState(0);
@@ -40,7 +43,8 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
     else if (newestFirst) found.reverse();
     return found;
   }, [rows, filter, sort, newestFirst]);
-  const height = frame.current?.clientHeight ?? 600;
+  const height = frame.current?.clientHeight ?? innerHeight;
+  const numbers = useMemo(() => columns.map((_, index) => looks(rows.find((row) => row[index] != null)?.[index])), [columns, rows]);
   const first = Math.max(0, Math.floor(top / ROW_PX) - AROUND);
   const last = Math.min(shown.length, Math.ceil((top + height) / ROW_PX) + AROUND);
   useEffect(() => {
@@ -80,7 +84,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   };
   useEffect(() => frame.current?.querySelector("td.here")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
   return (
-    <div class="grid">
+    <div class={isResult ? "grid result" : "grid"}>
       <div class="bar">
         <span>{count(shown.length)} {shown.length === 1 ? "row" : "rows"}{note && ` · ${note}`}</span>
         <input type="search" placeholder="Filter" aria-label="Filter rows" value={filter} onInput={(event) => setFilter(event.currentTarget.value)} />
@@ -95,7 +99,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
           <thead>
             <tr>
               {columns.map((column, index) => (
-                <th key={column.name} scope="col" class={looks(shown[0]?.[index])} aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
+                <th key={column.name} scope="col" class={numbers[index]} aria-sort={sort?.column !== index ? "none" : sort.down ? "descending" : "ascending"}>
                   <button onClick={() => order(index)} title={`Sort by ${column.name}`}>
                     {column.name}{(column.isKey || keys.includes(column.name)) && <small> key</small>} {sort?.column === index && (sort.down ? "▾" : "▴")}
                   </button>
@@ -107,11 +111,11 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
           <tbody>
             {first > 0 && <tr class="gap"><td colSpan={columns.length} style={{ height: `${first * ROW_PX}px` }} /></tr>}
             {shown.slice(first, last).map((row, index) => (
-              <tr key={first + index} class={(first + index) % 2 ? "odd" : ""}>
+              <tr key={first + index}>
                 {columns.map((column, at) => {
                   const link = at === 0 ? (linkOf?.(row) ?? null) : null;
                   return (
-                    <td key={column.name} class={`${looks(row[at])}${here?.row === first + index && here.column === at ? " here" : ""}`} title={brief(cellText(row[at]))} onDblClick={() => copy(cellText(row[at]), "the cell")}>
+                    <td key={column.name} class={`${numbers[at]}${row[at] == null ? " null" : ""}${here?.row === first + index && here.column === at ? " here" : ""}`} title={brief(cellText(row[at]))} onDblClick={() => copy(cellText(row[at]), "the cell")}>
                       {link !== null ? <a href={link}>{shownCell(column, row[at], formats)}</a> : shownCell(column, row[at], formats)}
                     </td>
                   );
@@ -126,13 +130,12 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   );
 }
 
-function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): string {
+function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): ComponentChildren {
   // a column may be named as what every object has, such as constructor
   if (Object.hasOwn(formats, column.name)) return formats[column.name]!(cell);
   return brief(shownText(column, cell));
 }
 
 function looks(cell: unknown): string {
-  if (cell === null || cell === undefined) return "null";
   return typeof cell === "number" || cell instanceof ExactNumber ? "number" : "";
 }

@@ -1,16 +1,18 @@
 // The graph as lists, which can be sorted and filtered.
+import type { Column } from "../api/frames.ts";
 import type { Graph, GraphNode } from "../api/types.ts";
-import { bytes, rate, short, span } from "../format/numbers.ts";
+import { bytes, count, short, span } from "../format/numbers.ts";
 import { wordOf } from "./state.tsx";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 
-const QUERIES = ["Query", "State", "Cause", "In", "Out", "Lag", "Waiting", "p95 latency", "State size", "Errors", "Restarts", "Server"];
-const SOURCES = ["Name", "Kind", "Topic", "Keys", "Values", "Written by", "Read by"];
-const number = (cell: unknown) => cell as number | null;
+/** Columns with their units. */
+const QUERIES = [["Query"], ["State"], ["Cause"], ["Read", "records/s"], ["Written", "records/s"], ["Lag", "records"], ["Waiting"], ["p95 latency"], ["State size"], ["Errors", "records"], ["Restarts"], ["Server"]] as const;
+const SOURCES = [["Name"], ["Kind"], ["Arriving", "records/s"], ["Records"], ["Topic"], ["Keys"], ["Values"], ["Written by"], ["Read by"]] as const;
+const number = (shown: (value: number | null) => string) => (cell: unknown) => shown(cell as number | null);
 const FORMATS = {
-  In: (cell: unknown) => rate(number(cell)), Out: (cell: unknown) => rate(number(cell)), Lag: (cell: unknown) => short(number(cell)),
-  Waiting: (cell: unknown) => span(number(cell)), "p95 latency": (cell: unknown) => span(number(cell)), "State size": (cell: unknown) => bytes(number(cell)),
+  Read: number(short), Written: number(short), Lag: number(count), Waiting: number(span), "p95 latency": number(span), "State size": number(bytes),
+  Arriving: number(short), Records: number(count), Topic: linksTo("topics"), "Written by": linksTo("query"), "Read by": linksTo("query"),
 };
 
 export function Lists({ graph }: { graph: Graph }) {
@@ -27,17 +29,24 @@ export function Lists({ graph }: { graph: Graph }) {
   const ends = (id: string, from: "source" | "target", to: "source" | "target") =>
     graph.edges.filter((edge) => edge[from] === id && edge[to].startsWith("query:")).map((edge) => edge[to].slice("query:".length)).join(", ");
   const sources = of("STREAM", "TABLE").map((node) => [
-    node.name, node.kind.toLowerCase(), node.topic ?? "", node.formats?.[0] ?? "", node.formats?.[1] ?? "",
+    node.name, node.kind.toLowerCase(), node.topicFigures?.arrivingPerS ?? null, node.topicFigures?.records ?? null, node.topic ?? "", node.formats?.[0] ?? "", node.formats?.[1] ?? "",
     ends(`topic:${node.topic}`, "target", "source"), ends(node.id, "source", "target"),
   ]);
   return (
     <div class="page">
-      <div class="card flat"><h2>Queries</h2><Grid columns={columns(QUERIES)} rows={queries} formats={FORMATS} label="Queries" linkOf={(row) => formatRoute("query", String(row[0]))} /></div>
-      <div class="card flat"><h2>Streams and tables</h2><Grid columns={columns(SOURCES)} rows={sources} label="Streams and tables" linkOf={(row) => formatRoute("source", String(row[0]))} /></div>
+      <div class="card flat"><h2>Queries</h2><Grid {...list(QUERIES, queries)} formats={FORMATS} label="Queries" linkOf={(row) => formatRoute("query", String(row[0]))} /></div>
+      <div class="card flat"><h2>Streams and tables</h2><Grid {...list(SOURCES, sources)} formats={FORMATS} label="Streams and tables" linkOf={(row) => formatRoute("source", String(row[0]))} /></div>
     </div>
   );
 }
 
-function columns(names: string[]) {
-  return names.map((name) => ({ name, type: "" }));
+/** A list without the columns that are empty in all rows; a column has a name and the unit of its numbers. */
+export function list(names: readonly (readonly [name: string, unit?: string])[], rows: unknown[][]): { columns: Column[]; rows: unknown[][] } {
+  const kept = names.map((_, at) => at).filter((at) => rows.length === 0 || rows.some((row) => row[at] !== ""));
+  return { columns: kept.map((at) => ({ name: names[at]![0], type: names[at]![1] ?? "" })), rows: rows.map((row) => kept.map((at) => row[at])) };
+}
+
+/** How a cell with names is shown: each as a link to its page. */
+export function linksTo(page: string) {
+  return (cell: unknown) => String(cell ?? "").split(", ").filter(Boolean).map((name, at) => <>{at > 0 && ", "}<a key={name} href={formatRoute(page, name)}>{name}</a></>);
 }

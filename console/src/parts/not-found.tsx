@@ -12,8 +12,8 @@ export function NotFound({ title, children }: Props) {
   return (
     <section class="page">
       <header><h1>{title}</h1></header>
-      <p role="status" style={{ margin: 0 }}>{children}</p>
-      <p style={{ margin: 0 }}>
+      <p role="status">{children}</p>
+      <p>
         <a href={formatRoute("flow", "", { view: "lists" })}>All streams, tables and queries</a> · <a href={formatRoute("topics")}>All topics</a> · <a href={formatRoute("editor")}>Editor</a>
       </p>
     </section>

@@ -34,7 +34,7 @@ export function OutcomeView({ outcome }: Props) {
       </header>
       {error !== null && <Problem error={error} />}
       {live !== null && isChart && <ResultChart columns={columns} rows={rows} keys={live.isByKey ? outcome.keys : []} />}
-      {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={live.isNewestFirst} />}
+      {live !== null && !isChart && <Grid columns={columns} rows={rows} keys={outcome.keys} note={note} newestFirst={live.isNewestFirst} isResult />}
       {lines.length > 0 && <pre class="lines" tabIndex={0}>{lines.map(brief).join("\n")}</pre>}
       {entities.map((entity, index) => <EntityView key={index} entity={entity} />)}
       {message !== "" && <p class="message">{message}</p>}

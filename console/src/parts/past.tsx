@@ -19,7 +19,7 @@ export function Transitions({ details }: { details: QueryDetails }) {
           ))}
         </tbody>
       </table>
-      <p class="hint" style={{ margin: ".4rem 0 0" }}>Since the server started, at most the latest 50.</p>
+      <p class="hint">Since the server started, at most the latest 50.</p>
     </div>
   );
 }
@@ -29,15 +29,15 @@ export function Checkpoints({ details }: { details: QueryDetails }) {
   return (
     <div class="card">
       <h2>Checkpoints</h2>
-      {stages.length === 0 && <p class="hint" style={{ margin: 0 }}>None yet since it was started.</p>}
+      {stages.length === 0 && <p class="hint">None yet since it was started.</p>}
       {stages.map((stage) => (
         <table class="plain" key={stage.number}>
           {details.subTopologies.length > 1 && <caption>Sub-topology {stage.number}</caption>}
-          <thead><tr><th scope="col">Batch</th><th scope="col">Began</th><th scope="col">Took</th><th scope="col">Records</th><th scope="col">Longest parts</th></tr></thead>
+          <thead><tr><th scope="col" class="number">Batch</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col" class="number">Records</th><th scope="col">Longest parts</th></tr></thead>
           <tbody>
             {stage.checkpoints.slice(-LISTED).toReversed().map((one) => (
               <tr key={one.batch}>
-                <td>{count(one.batch)}</td><td>{timeOfDay(one.timeMs)}</td><td>{span(one.tookMs / 1000)}</td><td>{count(one.records)}</td>
+                <td class="number">{count(one.batch)}</td><td>{timeOfDay(one.timeMs)}</td><td class="number">{span(one.tookMs / 1000)}</td><td class="number">{count(one.records)}</td>
                 <td>{longest(one.partsMs)}</td>
               </tr>
             ))}

@@ -13,7 +13,7 @@ export function Plan({ details }: { details: QueryDetails }) {
   const rates = useRates(details);
   return (
     <div class="card">
-      <div class="bar" style={{ padding: 0 }}>
+      <div class="bar">
         <h2>Plan</h2>
         {(["physical", "logical"] as const).map((one) => (
           <button key={one} class="chip" aria-pressed={which === one} onClick={() => setOptions({ plan: one })}>{one}</button>
@@ -30,7 +30,7 @@ export function Plan({ details }: { details: QueryDetails }) {
         </div>
       )}
       {which === "physical" && details.subTopologies.map((stage) => (
-        <p key={stage.number} class="hint" style={{ margin: ".4rem 0 0" }}>
+        <p key={stage.number} class="hint">
           {details.subTopologies.length > 1 && `Sub-topology ${stage.number}: `}{stage.execution}
           {stage.state && `; state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
         </p>

@@ -34,7 +34,7 @@ export function RawRecordsCard({ topic }: { topic: string }) {
     <div class="card">
       <h2>As bytes</h2>
       <Offered least="developer" of={`topic:${topic}`} what="Reading the records of a topic">
-        <form class="bar" style={{ padding: 0 }} onSubmit={(event) => (event.preventDefault(), void show())}>
+        <form class="bar" onSubmit={(event) => (event.preventDefault(), void show())}>
           <label>partition <input type="number" min="0" class="narrow" required value={partition} onInput={(event) => setPartition(event.currentTarget.value)} /></label>
           <label>from offset <input type="number" min="0" class="narrow" value={offset} onInput={(event) => setOffset(event.currentTarget.value)} /></label>
           <button>Show bytes</button>
@@ -44,11 +44,11 @@ export function RawRecordsCard({ topic }: { topic: string }) {
       {problem !== null && <Problem error={problem} />}
       {found !== null && found.records.length > 0 && (
         <table class="plain">
-          <thead><tr><th scope="col">Offset</th><th scope="col">Time</th><th scope="col">Key</th><th scope="col">Value</th><th scope="col">Headers</th></tr></thead>
+          <thead><tr><th scope="col" class="number">Offset</th><th scope="col">Time</th><th scope="col">Key</th><th scope="col">Value</th><th scope="col">Headers</th></tr></thead>
           <tbody>
             {found.records.map((record) => (
               <tr key={record.offset}>
-                <td>{record.offset}</td>
+                <td class="number">{record.offset}</td>
                 <td>{preciseInstant(record.timeMs)}</td>
                 <td><Bytes of={record.key} /></td>
                 <td><Bytes of={record.value} /></td>

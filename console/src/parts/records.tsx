@@ -28,9 +28,9 @@ export function Records({ choices, children }: Props) {
   };
   const tick = runner.tick.value;
   return (
-    <div class="card flat">
+    <div class="card flat records">
       <div class="bar">
-        <h2 style={{ margin: 0 }}>Records</h2>
+        <h2>Records</h2>
         {choices.map((choice) => <button key={choice.label} onClick={() => start(choice)}>{choice.label}</button>)}
         {children}
         <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>

@@ -12,7 +12,7 @@ export function Schemas({ name }: { name: string }) {
     <div class="card">
       <h2>Schemas in the registry</h2>
       {asked.error !== null && <Problem error={asked.error} />}
-      {asked.value !== null && sides.every(([, found]) => found === null) && <p class="hint" style={{ margin: 0 }}>None: its formats have no schemas there.</p>}
+      {asked.value !== null && sides.every(([, found]) => found === null) && <p class="hint">None: its formats have no schemas there.</p>}
       {sides.map(([side, found]) => found && <Versions key={side} side={side} found={found} />)}
     </div>
   );
@@ -23,7 +23,7 @@ function Versions({ side, found }: { side: string; found: SubjectVersions }) {
   const shown = found.versions.find((one) => one.version === chosen);
   return (
     <>
-      <p style={{ margin: 0 }}>
+      <p>
         {side}: subject <code>{found.subject}</code>{" "}
         {found.versions.length === 0 ? "has no version yet" : (
           <label>version{" "}

@@ -33,7 +33,7 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const THEME = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "var(--field)", height: "100%", fontSize: "14px" },
+  "&": { color: "var(--text)", backgroundColor: "var(--field)", height: "100%", fontSize: "var(--t2)" },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5" },
   ".cm-content": { caretColor: "var(--text)" },
@@ -41,7 +41,7 @@ const THEME = EditorView.theme({
   ".cm-gutters": { backgroundColor: "var(--field)", color: "var(--faint)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--hover)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selected)" },
-  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--rule)", borderRadius: "6px" },
+  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--rule)", borderRadius: "var(--small-radius)" },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--on-accent)" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
   ".cm-placeholder": { color: "var(--faint)" },
@@ -52,6 +52,8 @@ export interface SqlEditor {
   /** All of the text; where the cursor is; what is selected, or empty. */
   read(): { text: string; cursor: number; from: number; to: number };
   mark(diagnostics: Diagnostic[]): void;
+  /** Put a text where the cursor is. */
+  insert(text: string): void;
   /** Add a statement at the end, and go there. */
   append(statement: string): void;
 }
@@ -97,6 +99,10 @@ export function SqlEditorView({ text, onChange, onRun, onReady }: Props) {
         return { text: view.state.doc.toString(), cursor: head, from, to };
       },
       mark: (diagnostics) => view.dispatch(setDiagnostics(view.state, diagnostics)),
+      insert: (text) => {
+        view.dispatch(view.state.replaceSelection(text));
+        view.focus();
+      },
       append: (statement) => {
         const end = view.state.doc.length;
         const insert = end === 0 ? statement : `\n\n${statement}`;

@@ -14,7 +14,7 @@ export function TopicCharts({ topic }: { topic: string }) {
   const { timesMs } = history.value;
   return (
     <>
-      <header class="bar" style={{ padding: 0 }}><h2>The last</h2><Range /></header>
+      <header class="bar"><h2>The last</h2><Range /></header>
       <div class="charts">
         <Chart title="Arriving in its topic" timesMs={timesMs} format={rate} series={[{ label: "records, whoever writes them", values: series.arrivingPerS }]} />
         <Chart title="In its topic" timesMs={timesMs} format={short} series={[{ label: "records from the first offset to the last", values: series.records }]} />

@@ -48,10 +48,10 @@ export function Tour() {
   if (step.value === null) return null;
   const { tour, at } = step.value;
   return (
-    <aside class="card tour" aria-label="Tour" aria-live="polite">
-      <small class="hint">Step {at + 1} of {tour.length}</small>
+    <aside class="tour" aria-label="Tour" aria-live="polite">
+      <small class="state idle">Step {at + 1} of {tour.length}</small>
       <p>{tour[at]!.text}</p>
-      <button class="main" onClick={() => go(tour, at + 1)}>{at + 1 < tour.length ? "Next" : "Done"}</button>{" "}
+      <button class="main" onClick={() => go(tour, at + 1)}>{at + 1 < tour.length ? "Next" : "Done"}</button>
       <button class="quiet" onClick={() => (step.value = null)}>End the tour</button>
     </aside>
   );

@@ -1,9 +1,14 @@
 // What the server has, for completion: asked for when the editor opens, and after statements that change it.
 import { signal } from "@preact/signals";
 import { run } from "../api/client.ts";
+import type { RunningQuery, SourceDescription } from "../api/types.ts";
 import type { Metadata } from "./complete.ts";
 
 export const metadata = signal<Metadata>({ sources: {}, tables: [], functions: [], queries: [], topics: [], properties: [] });
+
+/** The same with types, for people. */
+export const described = signal<SourceDescription[]>([]);
+export const running = signal<RunningQuery[]>([]);
 
 /** Ask for it; what cannot be asked for stays as it was. */
 export async function refreshMetadata(): Promise<void> {
@@ -11,10 +16,11 @@ export async function refreshMetadata(): Promise<void> {
   const [streams, tables, queries, topics] = await Promise.all(
     ["DESCRIBE STREAMS;", "DESCRIBE TABLES;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
   );
-  const described = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? [])];
+  described.value = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? [])];
+  running.value = queries?.queries?.filter((one) => one.queryType === "PERSISTENT") ?? [];
   metadata.value = {
     ...metadata.value,
-    sources: Object.fromEntries(described.map((one) => [one.name, one.fields.map((field) => field.name)])),
+    sources: Object.fromEntries(described.value.map((one) => [one.name, one.fields.map((field) => field.name)])),
     tables: (tables?.sourceDescriptions ?? []).map((one) => one.name),
     queries: queries?.queries?.map((one) => one.id) ?? [],
     topics: topics?.topics?.map((one) => one.name) ?? [],

@@ -1,5 +1,5 @@
 // Statements, as the server splits a text and classifies them, and what is in messages about them.
-import type { SplitStatement } from "../api/types.ts";
+import type { SchemaInfo, SplitStatement } from "../api/types.ts";
 
 /** A statement with its text: from its first word to its `;`. */
 export interface Statement extends SplitStatement {
@@ -54,4 +54,13 @@ export function textInSql(text: string): string {
 /** A name as SQL needs it: in back-quotes unless it is a plain one in upper case. */
 export function nameInSql(name: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(name) ? name : `\`${name.replaceAll("`", "``")}\``;
+}
+
+/** A type as SQL writes it. */
+export function typeText(schema: SchemaInfo): string {
+  if (schema.type === "STRUCT") return `STRUCT<${(schema.fields ?? []).map((field) => `${field.name} ${typeText(field.schema)}`).join(", ")}>`;
+  if (schema.type === "ARRAY") return `ARRAY<${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
+  if (schema.type === "MAP") return `MAP<STRING, ${schema.memberSchema ? typeText(schema.memberSchema) : "?"}>`;
+  if (schema.type === "DECIMAL" && schema.parameters) return `DECIMAL(${Object.values(schema.parameters).join(", ")})`;
+  return schema.type;
 }

@@ -50,6 +50,21 @@ export async function picture(page, name) {
   if (process.env.CONSOLE_PICTURES) await page.screenshot({ path: `${process.env.CONSOLE_PICTURES}/${name}.png` });
 }
 
+/** Take screenshots of pages, light, dark and narrow, where they are wanted: of each its hash, and what it has once it is complete. */
+export async function pictures(page, pages) {
+  if (!process.env.CONSOLE_PICTURES) return;
+  for (const [looks, width] of [["light", 1280], ["wide", 1920], ["dark", 1280], ["narrow", 390]]) {
+    await page.setViewportSize({ width, height: 800 });
+    const wanted = looks === "dark" ? "dark" : "light";
+    if ((await page.evaluate(() => document.documentElement.dataset.theme)) !== wanted) await page.getByRole("button", { name: `Use ${wanted} colours` }).click();
+    for (const [hash, sign] of Object.entries(pages)) {
+      await page.evaluate((to) => (location.hash = to), `#/${hash}`); // what the page does goes on
+      await page.locator(sign).first().waitFor();
+      await picture(page, `${looks}-${hash.replace(/\/.*/, "-one")}`);
+    }
+  }
+}
+
 /** Replace what is in the editor. */
 export async function write(page, text) {
   await page.locator(".cm-content").click();

@@ -38,6 +38,51 @@ test("an address that names no page is a page that says so", async () => {
   });
 });
 
+test("at every width the header and pages begin at the same edge, nothing is wider than the window, and the menu stays where it is", async () => {
+  await withPage(async (page) => {
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.locator(".node").first().waitFor();
+    const places = new Set();
+    for (const width of [1920, 1280, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const hash of ["query/BIG_1", "source/RIDES", "topics", "topics/rides", "connectors", "log", "functions", "server", "nothing"]) {
+        await page.goto(`${URL_OF_SERVER}/#/${hash}`);
+        await page.locator("main h1").waitFor();
+        const [brand, heading] = await Promise.all([".brand", "main h1"].map((one) => page.locator(one).boundingBox()));
+        assert.equal(brand.x, heading.x, hash);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector("main").scrollWidth <= innerWidth), `${hash} at ${width}`);
+        if (width === 1920) places.add((await page.getByRole("link", { name: "Server", exact: true }).boundingBox()).x);
+      }
+    }
+    assert.equal(places.size, 1);
+  });
+});
+
+test("objects beside the editor: streams with their columns, into the text", async () => {
+  await withPage(async (page) => {
+    await page.route("**/ksql", async (route) => {
+      if (!route.request().postData()?.includes("DESCRIBE STREAMS")) return route.fallback();
+      const field = (name, type, part) => ({ name, schema: { type }, ...(part && { type: part }) });
+      return route.fulfill({ json: [{ "@type": "source_descriptions", warnings: [], sourceDescriptions: [{ name: "RIDES", type: "STREAM", fields: [field("ZONE", "STRING", "KEY"), field("FARE", "DOUBLE")] }] }] });
+    });
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    await logIn(page, "ada");
+    const objects = page.getByRole("navigation", { name: "Objects" });
+    await objects.getByText("RIDES", { exact: true }).click();
+    await objects.getByText("STRING key").waitFor();
+    await accessible(page);
+    await objects.getByRole("button", { name: "Query it" }).click();
+    await page.locator(".cm-line", { hasText: "SELECT * FROM RIDES EMIT CHANGES;" }).waitFor();
+    await write(page, "SELECT ");
+    await objects.getByLabel("Find a name").fill("fare");
+    await objects.getByRole("button", { name: "FARE", exact: true }).click();
+    await page.locator(".cm-line", { hasText: /^SELECT FARE$/ }).waitFor();
+    await page.getByRole("button", { name: "Objects", exact: true }).click();
+    assert.equal(await objects.count(), 0);
+  });
+});
+
 test("what a role may not do is not offered, and refused in words", async () => {
   await withPage(async (page) => {
     await page.goto(`${URL_OF_SERVER}/#/query/BIG_1`);
@@ -327,6 +372,11 @@ test("300 nodes, in dark and in a narrow window", async () => {
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     await accessible(page);
     await picture(page, "many");
+    // more than the window shows: a map, which leads to the other end
+    const at = await page.locator(".canvas .scroll").evaluate((one) => one.scrollTop);
+    const map = await page.locator(".map").boundingBox();
+    await page.mouse.click(map.x + map.width / 2, map.y + (at > 100 ? 6 : map.height - 6));
+    await page.waitForFunction((before) => Math.abs(document.querySelector(".canvas .scroll").scrollTop - before) > 100, at);
     await page.getByLabel("Search", { exact: true }).fill("Q50");
     assert.equal(await page.locator(".node:not(.faded)").count(), 1);
     assert.ok(page.url().includes("search=Q50"));

@@ -66,7 +66,7 @@ test("from an empty server to live results", async () => {
     await accessible(page);
     await picture(page, "source");
     await page.goto(`${URL_OF_SERVER}/#/source/SALES`);
-    await page.getByRole("row", { name: /^CTAS_SALES.*running/ }).waitFor();
+    await page.getByRole("row", { name: /^CTAS_SALES.*running/ }).first().waitFor();
 
     await page.goto(`${URL_OF_SERVER}/#/flow`);
     await page.locator(".node.query", { hasText: "CTAS_SALES" }).locator("a").click();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ksql_spark import topic_patterns
@@ -34,7 +34,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.grammar.statements.show import Show
-from ksql_spark.kafka.admin import Consumers
+from ksql_spark.kafka.admin import Consumers, Topic
 from ksql_spark.kafka_connect import NoConnect
 from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE
@@ -94,15 +94,11 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
         for t in there.values()
         if (statement.all or not any(re.fullmatch(p, t.name) for p in hidden)) and t.name in shown
     ]
-    rows = [KafkaTopicInfo(name=t.name, replica_info=t.replicas) for t in topics]
-    if statement.extended:
-        consumers = context.services.admin.consumers()
-        there_are_none = Consumers()
-        for i, row in enumerate(rows):
-            of_topic = consumers.get(row.name, there_are_none)
-            rows[i] = replace(
-                row, consumer_count=of_topic.consumers, consumer_group_count=len(of_topic.groups)
-            )
+    rows = (
+        _extended(topics, context)
+        if statement.extended
+        else [KafkaTopicInfo(name=t.name, replica_info=t.replicas) for t in topics]
+    )
     warnings: tuple[KsqlWarning, ...] = ()
     connect = context.services.connect
     if connect.is_in_use():
@@ -117,6 +113,38 @@ def _topics(statement: Show, context: StatementContext) -> Entity:
                 rows = [replace(row, connectors=tuple(written.get(row.name, ()))) for row in rows]
     cls = KafkaTopicsListExtended if statement.extended else KafkaTopicsList
     return cls(statement_text=statement.source_text, topics=tuple(rows), warnings=warnings)
+
+
+def _extended(topics: Sequence[Topic], context: StatementContext) -> list[KafkaTopicInfo]:
+    """Topics with what is in them and who reads them."""
+    admin = context.services.admin
+    consumers = admin.consumers()
+    counts = admin.record_counts(topics)
+    configs = admin.configs_of(t.name for t in topics)
+    # Spark reads without a consumer group: Kafka does not know of queries
+    read = [
+        name
+        for query in context.services.queries.all()
+        if not query.is_transient
+        for name in topic_patterns.expanded({s.topic for s in query.plan.sources}, counts)
+    ]
+    there_are_none = Consumers()
+    rows = []
+    for topic in topics:
+        of_topic, config = consumers.get(topic.name, there_are_none), configs[topic.name]
+        policy, queries = config.get("cleanup.policy", ""), read.count(topic.name)
+        rows.append(
+            KafkaTopicInfo(
+                name=topic.name,
+                replica_info=topic.replicas,
+                consumer_count=of_topic.consumers + queries,
+                consumer_group_count=len(of_topic.groups) + queries,
+                record_count=counts[topic.name],
+                retention_ms=int(config.get("retention.ms", -1)) if "delete" in policy else -1,
+                is_compacted="compact" in policy,
+            )
+        )
+    return rows
 
 
 def _queries(statement: Show, context: StatementContext) -> Entity:

@@ -9,9 +9,9 @@ import pytest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine.graph import Graphs
-from ksql_spark.engine.history import History
+from ksql_spark.engine.history import History, TopicSpan
 from ksql_spark.engine.metrics import LAG, Figure
-from ksql_spark.entities.graph import Graph
+from ksql_spark.entities.graph import Graph, TopicFigures
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka_connect import NoConnect
 from tests.statements.world import World
@@ -20,6 +20,13 @@ from tests.statements.world import World
 def graphs(world: World) -> Graphs:
     figures = [Figure(LAG, (query.id, "s"), 7) for query in world.queries.all()]
     return Graphs(world.services, History(lambda: figures))
+
+
+def test_what_is_in_the_topic_of_a_source(world: World) -> None:
+    history = History(lambda: [], spans=lambda: {"s": TopicSpan(2, 9)})
+    nodes = {node.id: node for node in Graphs(world.services, history).now(ALL_RIGHTS).nodes}
+    assert nodes["stream:S"].topic_figures == TopicFigures(arriving_per_s=None, records=7)
+    assert nodes["table:T"].topic_figures is None
 
 
 def edges(graph: Graph) -> set[tuple[str, str]]:

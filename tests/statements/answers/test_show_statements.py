@@ -190,7 +190,23 @@ def test_topics(make_world: Callable[..., World]) -> None:
         "replicaInfo": [1, 1],
         "consumerCount": 0,
         "consumerGroupCount": 0,
+        "recordCount": 0,
+        "retentionMs": -1,
+        "isCompacted": False,
     }
+
+
+def test_topics_with_what_is_in_them_and_who_reads_them(world: World) -> None:
+    world.run(
+        "CREATE STREAM a WITH (RETENTION_MS = 3600000) AS SELECT * FROM s;"
+        "CREATE TABLE b AS SELECT k, COUNT(*) FROM s GROUP BY k;"
+    )
+    world.admin.ends = {("s", 0): 5, ("s", 1): 2}
+    topics = {one["name"]: one for one in world.one("SHOW TOPICS EXTENDED;")["topics"]}
+    assert (topics["s"]["recordCount"], topics["s"]["consumerCount"]) == (7, 2)
+    assert (topics["A"]["retentionMs"], topics["A"]["isCompacted"]) == (3_600_000, False)
+    assert (topics["B"]["retentionMs"], topics["B"]["isCompacted"]) == (-1, True)
+    assert topics["B"]["consumerGroupCount"] == 0
 
 
 def test_queries(world: World) -> None:

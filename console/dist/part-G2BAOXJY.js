@@ -1,1 +1,0 @@
-import{A as t,a as o,x as e}from"./part-LPY7DVOT.js";function p({sql:r,isEditable:i=!0}){return e(o,{children:[e("pre",{children:r}),i&&r!==""&&e("p",{style:{margin:".5rem 0 0"},children:e("a",{href:t("editor","",{sql:r}),children:"Open in the editor"})})]})}export{p as a};
