@@ -102,8 +102,8 @@ def server() -> Iterator[str]:
     podman("rm", "--force", name, check=False)
     podman(
         *("run", "--detach", "--name", name, *dropped, "--security-opt=no-new-privileges"),
-        # no name for this user, as in OpenShift; a container engine that adds none
-        *("--user=12345:0", "--passwd=false", "--read-only", "--tmpfs=/tmp", "--memory=2g"),
+        *(f"--user={pod()['securityContext']['runAsUser']}", "--read-only"),  # type: ignore[index]
+        *("--tmpfs=/tmp", "--memory=2g"),
         *("--publish=127.0.0.1:18088:8088", IMAGE),
     )
     began, seen = time.monotonic(), threading.Event()
