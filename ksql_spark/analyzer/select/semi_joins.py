@@ -193,7 +193,8 @@ def bind_semi_join(condition: Condition, number: int, source: From, context: Con
     """
     select = sub_select(condition)
     at = select.relation
-    if type(at) is not nodes.AliasedSource or at.source_name in context.common_tables:
+    named = {**context.common_tables, **context.metastore.views()}
+    if type(at) is not nodes.AliasedSource or at.source_name in named:
         raise invalid(
             f"{_FORM} in a streaming query.", at, hint="CREATE TABLE … AS SELECT the sub-query first."
         )
