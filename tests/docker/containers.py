@@ -6,7 +6,6 @@ import configparser
 import contextlib
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -36,15 +35,13 @@ def why_not() -> str:
 def environment(storage: Path) -> dict[str, str]:
     """Variables with which podman, buildah and podman-compose keep everything in ``storage``."""
     storage.mkdir(parents=True, exist_ok=True)
-    files, processes = (
-        resource.getrlimit(limit)[1] for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
-    )
     (storage / "storage.conf").write_text(
         f'[storage]\ndriver = "overlay"\ngraphroot = "{storage}/graph"\nrunroot = "{storage}/run"\n'
     )
     (storage / "containers.conf").write_text(
         f'[containers]\ninit_path = "{shutil.which("catatonit") or ""}"\n'
-        f'default_ulimits = ["nofile={files}:{files}", "nproc={processes}:{processes}"]\n'
+        # as low as any machine allows
+        'default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
         '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
     )
     return {

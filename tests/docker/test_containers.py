@@ -102,8 +102,8 @@ def server() -> Iterator[str]:
     podman("rm", "--force", name, check=False)
     podman(
         *("run", "--detach", "--name", name, *dropped, "--security-opt=no-new-privileges"),
-        # no name for this user, as in OpenShift; a container engine that adds none
-        *("--user=12345:0", "--passwd=false", "--read-only", "--tmpfs=/tmp", "--memory=2g"),
+        *(f"--user={pod()['securityContext']['runAsUser']}", "--read-only"),  # type: ignore[index]
+        *("--tmpfs=/tmp", "--memory=2g"),
         *("--publish=127.0.0.1:18088:8088", IMAGE),
     )
     began, seen = time.monotonic(), threading.Event()
@@ -160,21 +160,30 @@ class TestCompose:
             assert time.monotonic() - began < WAIT_S, self.compose("logs", "server")
             seen.wait(0.2)
 
+    def up(self) -> None:
+        """Start everything; older versions of podman do not wait for healthy services themselves."""
+        self.compose("up", "--detach", "--no-build", "broker")
+        began, seen = time.monotonic(), threading.Event()
+        check = ["podman", "healthcheck", "run", "ksql-spark_broker_1"]
+        while subprocess.run(check, capture_output=True).returncode:
+            assert time.monotonic() - began < WAIT_S, self.compose("logs", "broker")
+            seen.wait(0.2)
+        self.compose("up", "--detach", "--no-build", "server")
+        self.wait()
+
     def shell(self, text: str) -> str:
-        return self.compose("run", "--rm", "-T", "--no-deps", "shell", "http://server:8088", text=text)
+        return self.compose("run", "--rm", "-T", "--no-deps", "shell", text=text)
 
     def test_a_session_restarts_and_down_and_up(self) -> None:
         try:
-            self.compose("up", "--detach", "--no-build", "broker", "server")
-            self.wait()
+            self.up()
             assert "7.0" in self.shell(SESSION)
             for service in ("server", "broker"):
                 self.compose("restart", service)
                 self.wait()
                 assert "7.0" in self.shell(LOOKUP), service
             self.compose("down")
-            self.compose("up", "--detach", "--no-build", "broker", "server")
-            self.wait()
+            self.up()
             assert "7.0" in self.shell(LOOKUP)
         finally:
             self.compose("down", "--volumes")
