@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ksql_spark.client.engine_options import add_listeners, listener_settings
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
+from ksql_spark.listeners import add_listeners, listener_settings
 from ksql_spark.server.memory import limit_heap
 from ksql_spark.server.protocol.http import close_unread, tls_settings, trusted_proxies
 from ksql_spark.server.queries_file import QueriesFileProblem, queries_of

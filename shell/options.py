@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ksql_spark.client.engine_options import add_listeners, given_listeners, listener_settings
+from ksql_spark.listeners import add_listeners, given_listeners, listener_settings
 from ksql_spark.shell import local
 from ksql_spark.shell.client import Client, ClientError, until_ready
 from ksql_spark.shell.commands.command import Context, Leave

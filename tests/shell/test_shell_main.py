@@ -58,7 +58,7 @@ def test_the_shell_is_light() -> None:
     code = (
         "import sys; from ksql_spark.shell import main, run; "
         "from ksql_spark.shell.prompt import interactive; from ksql_spark.tools.demo import main; "
-        "names = ('client', 'grammar', 'row_files', 'shell', 'tools'); "
+        "names = ('client', 'grammar', 'listeners', 'row_files', 'shell', 'tools'); "
         "light = tuple(f'ksql_spark.{name}' for name in names); "
         "ours = [m for m in sys.modules if m.startswith('ksql_spark.') and not m.startswith(light)]; "
         "print(ours + [m for m in ('pyspark', 'fastapi') if m in sys.modules])"

@@ -19,8 +19,8 @@ from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.client import FrameStream
-from ksql_spark.client.engine_options import add_listeners, listener_settings
 from ksql_spark.client.packages import install
+from ksql_spark.listeners import add_listeners, listener_settings
 from ksql_spark.shell import embedded, statements
 from ksql_spark.shell.client import Client, ClientError, Settings, until_ready
 from ksql_spark.shell.output.console import Console

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ksql_spark.client.engine_options import REST, add_listeners, listener_settings
+from ksql_spark.listeners import REST, add_listeners, listener_settings
 from ksql_spark.shell import embedded
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of

@@ -211,7 +211,7 @@ def test_a_missing_package_is_named(ready: World, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "ksql_spark.lake.delta", raising=False)
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(
-        KsqlError, match=r"needs the Python package deltalake\. .* -m pip install .*'deltalake<"
+        KsqlError, match=r"needs the Python package deltalake\. .* -m pip install 'ksql-spark\[lake\]'"
     ):
         ready.run("CREATE SINK lake FROM es WITH (TYPE='delta', PATH='/x');")
 
