@@ -87,7 +87,7 @@ SELECT amount FROM dear;
 CREATE STREAM alike AS SELECT * FROM sold WHERE EXISTS (SELECT 1 FROM dear WHERE dear.id = sold.id);
 --@error: INVALID_STATEMENT
 -- EXISTS and IN take SELECT … FROM one table WHERE … in a streaming query. CREATE TABLE … AS SELECT the sub-query first.
--- line 1:67
+-- line 1:71
 --   CREATE STREAM alike AS SELECT * FROM sold WHERE EXISTS (SELECT 1 FROM dear WHERE dear.id = sold.id)
 --                                                                         ^^^^
 DROP VIEW nobody;
