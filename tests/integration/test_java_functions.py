@@ -20,7 +20,8 @@ from ksql_spark.spark.session import SparkProcess
 from tests.integration import java_jars
 from tests.waiting import TIMEOUT_S
 
-pytestmark = pytest.mark.kafka
+# long: on a worker whose session has run other modules, AVRO of the module after this one wrote nothing
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "java-functions.md"
 
