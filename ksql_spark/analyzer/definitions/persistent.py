@@ -106,7 +106,7 @@ def _bind_create(
     config: Mapping[str, Any],
     registry: SchemaRegistry | None,
 ) -> PersistentQuery:
-    check_source_name(statement)
+    check_source_name(statement, metastore)
     existing = metastore.find(statement.name)
     if existing is not None and existing.read_only and statement.or_replace:
         word = existing.kind.lower()
@@ -114,7 +114,7 @@ def _bind_create(
             f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
             statement.this,
         )
-    check_free(statement, metastore, bool(statement.or_replace))
+    check_free(statement, existing, bool(statement.or_replace))
     properties = Properties(statement.properties, CREATE_AS)
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)

@@ -51,9 +51,9 @@ def bind_create_source(
 
 
 def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, Any]) -> DataSource:
-    check_source_name(statement)
+    check_source_name(statement, metastore)
     existing = metastore.find(statement.name)
-    _check_replaceable(statement, metastore)
+    _check_replaceable(statement, existing)
     properties = Properties(statement.properties, CREATE)
     topic = _pattern(properties, statement) or properties.get("KAFKA_TOPIC")
     if topic is None and "LAKE" in properties:
@@ -161,39 +161,39 @@ def _archive(properties: Properties, kind: str) -> str | None:
     return folder
 
 
-def check_source_name(statement: nodes.NamedStatement) -> None:
-    """Refuse names that streams and tables cannot have, because they become parts of topic names (§1.1)."""
+def check_source_name(statement: nodes.NamedStatement, metastore: MetaStore) -> None:
+    """Refuse names that streams and tables cannot have: those of views, and those that no part of a topic's
+    name can be (§1.1).
+    """
     if not statement.name or not all(c.isascii() and (c.isalnum() or c in "_-") for c in statement.name):
         raise invalid(
             f"Illegal argument at name `{statement.name}`. Source names may only contain alphanumeric "
             "values, '_' or '-'.",
             statement.this,
         )
+    if statement.name in metastore.views():
+        raise invalid(
+            f"Cannot add {str(statement.args['kind']).lower()} '{statement.name}': A view with the same name "
+            "already exists.",
+            statement.this, hint=f"DROP VIEW {name_text(statement.name)}; removes it.",
+        )  # fmt: skip
 
 
-def _check_replaceable(statement: CreateSource, metastore: MetaStore) -> None:
-    existing = metastore.find(statement.name)
+def _check_replaceable(statement: CreateSource, existing: DataSource | None) -> None:
     word = statement.kind.lower()
     if statement.or_replace and (statement.source or (existing is not None and existing.read_only)):
         raise invalid(
             f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
             statement.this,
         )
-    check_free(statement, metastore, bool(statement.or_replace))
+    check_free(statement, existing, bool(statement.or_replace))
 
 
-def check_free(statement: nodes.NamedStatement, metastore: MetaStore, or_replace: bool) -> None:
+def check_free(statement: nodes.NamedStatement, existing: DataSource | None, or_replace: bool) -> None:
     """Refuse a name that is in use, unless the source is to be replaced."""
-    word = str(statement.args["kind"]).lower()
-    if statement.name in metastore.views():
-        raise invalid(
-            f"Cannot add {word} '{statement.name}': A view with the same name already exists.",
-            statement.this, hint=f"DROP VIEW {name_text(statement.name)}; removes it.",
-        )  # fmt: skip
-    existing = metastore.find(statement.name)
     if existing is None or or_replace:
         return
-    other = existing.kind.lower()
+    word, other = str(statement.args["kind"]).lower(), existing.kind.lower()
     raise invalid(
         f"Cannot add {word} '{statement.name}': A {other} with the same name already exists.", statement.this,
         hint=f"Use CREATE OR REPLACE, or DROP {existing.kind} {existing.name}; first.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ksql_spark.config import canonical, find, warning
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
@@ -12,7 +11,15 @@ from ksql_spark.grammar.statements.session import (
     UndefineVariable,
     UnsetProperty,
 )
-from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.context import (
+    Action,
+    Immediate,
+    Logged,
+    Outcome,
+    Starts,
+    StatementContext,
+    only_warns,
+)
 
 
 def _nothing() -> None:
@@ -27,7 +34,7 @@ def set_property(statement: SetProperty, context: StatementContext) -> Action:
     message = warning(name, statement.value)
     if message is None:
         return Immediate(_nothing)
-    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    return only_warns(statement, message)
 
 
 def unset_property(statement: UnsetProperty, context: StatementContext) -> Action:
@@ -48,7 +55,7 @@ def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
     if context.variables.pop(statement.name, None) is not None:
         return Immediate(_nothing)
     message = f"Cannot undefine variable '{statement.name}' which was never defined"
-    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    return only_warns(statement, message)
 
 
 def alter_system(statement: AlterSystem, context: StatementContext) -> Action:

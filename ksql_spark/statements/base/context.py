@@ -18,8 +18,10 @@ from ksql_spark.authorization import ALL_RIGHTS, Rights, Uses
 from ksql_spark.config import Client, Config, CurrentConfig
 from ksql_spark.consistency import KnownPositions
 from ksql_spark.entities import Entity
+from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.entities.graph import Freshness
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import Statement
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka_connect import ConnectCluster, NoConnect
@@ -341,6 +343,11 @@ class Immediate:
 
     run: Callable[[], Entity | None]
     waits: bool = False
+
+
+def only_warns(statement: Statement, message: str) -> Immediate:
+    """The action of a statement that has nothing to do, such as CREATE … IF NOT EXISTS of what exists."""
+    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.entities import Entity
@@ -28,6 +29,7 @@ from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
 from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -46,14 +48,10 @@ OLD_S = 1.0
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
-    views = context.metastore.views()
-    if statement.name in views:
-        described_view = view_description(statement.name, context)
-        return Immediate(
-            lambda: SourceDescriptionEntity(
-                statement_text=statement.source_text, source_description=described_view
-            )
-        )
+    if statement.name in context.metastore.views():
+        view = view_description(statement.name, context.metastore, context.config)
+        text = statement.source_text
+        return Immediate(lambda: SourceDescriptionEntity(statement_text=text, source_description=view))
     source = context.metastore.require(statement.name)
 
     def run() -> Entity:
@@ -80,8 +78,9 @@ def describe_sources(statement: DescribeSources, context: StatementContext) -> A
 
     def run() -> Entity:
         if statement.what == "VIEWS":
-            names = filter(context.rights.may_read, sorted(context.services.metastore.views()))
-            views = tuple(view_description(name, context) for name in names)
+            metastore = context.services.metastore.copy()  # others may drop views meanwhile
+            names = filter(context.rights.may_read, sorted(metastore.views()))
+            views = tuple(view_description(name, metastore, context.config) for name in names)
             return SourceDescriptionList(statement_text=statement.source_text, source_descriptions=views)
         sources = visible_sources(context, kind)
         described = tuple(source_description(s, context, extended=statement.extended) for s in sources)
@@ -145,10 +144,9 @@ def source_description(source: DataSource, context: StatementContext, *, extende
     )
 
 
-def view_description(name: str, context: StatementContext) -> SourceDescription:
+def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any]) -> SourceDescription:
     """A view as DESCRIBE shows it: its columns, and the statement that makes it."""
-    metastore = context.metastore
-    columns = analyzer.view_columns(name, metastore, context.config)
+    columns = analyzer.view_columns(name, metastore, config)
     return SourceDescription(
         name=name,
         window_type=None,

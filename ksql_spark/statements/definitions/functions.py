@@ -15,7 +15,6 @@ from typing import Any
 from ksql_spark import grammar, types
 from ksql_spark.analyzer.expressions.type_nodes import bind_type, resolve_type
 from ksql_spark.config import Config
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
@@ -27,7 +26,14 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.services.java_functions import JavaFunctions
 from ksql_spark.services.python_functions import PythonFunctions, Source
-from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.context import (
+    Action,
+    Logged,
+    Outcome,
+    Starts,
+    StatementContext,
+    only_warns,
+)
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +136,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     existing = context.metastore.functions().get(name)
     if existing is not None and statement.if_not_exists:
         message = f"Cannot add function {name}: A function with the same name already exists."
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     if existing is not None and statement.or_replace:
         _check_own(existing, context)
         _check_unused(name, "replaced", context)
@@ -171,7 +177,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
             raise KsqlError("FUNCTION_FIXED", name=name, reason="it comes with the server")
         if statement.if_exists:
             message = f"Function {name} does not exist."
-            return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+            return only_warns(statement, message)
         near = nearest(name, context.metastore.functions())
         hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all functions."
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from ksql_spark import analyzer
 from ksql_spark.entities import Entity
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.entities.sinks import SinkDescription, SinkInfo, SinkPosition, SinksList
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.grammar.statements.show import Show
@@ -36,6 +35,7 @@ from ksql_spark.statements.base.context import (
     Prepared,
     Starts,
     StatementContext,
+    only_warns,
 )
 from ksql_spark.statements.definitions.sources import create_as_select
 
@@ -110,7 +110,7 @@ def _exists(statement: CreateSink | CreateSinkAs) -> Action:
     message = f"Sink {statement.name} exists already."
     if not statement.if_not_exists:
         raise KsqlError("INVALID_STATEMENT", reason=message)
-    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    return only_warns(statement, message)
 
 
 def _check(sink: Sink, context: StatementContext) -> None:
@@ -145,7 +145,7 @@ def drop_sink(statement: DropSink, context: StatementContext) -> Action:
     """DROP SINK [IF EXISTS] name: the lake table stays."""
     if context.metastore.find_sink(statement.name) is None and statement.if_exists:
         message = f"Sink {statement.name} does not exist."
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     name = _required(statement.name, context).name
     return _changing(
         context, lambda store: store.drop_sink(name), f"{name}/drop", f"Sink {name} was dropped."

@@ -10,7 +10,6 @@ from typing import Any
 
 from ksql_spark import analyzer, grammar, topic_patterns
 from ksql_spark.analyzer.base.settings import is_read_only_topic
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import name_text
 from ksql_spark.formats.sampling import Sample
@@ -37,7 +36,6 @@ from ksql_spark.statements.base.context import (
     SINK_PREFIX,
     Action,
     Fall,
-    Immediate,
     KnownQuery,
     Logged,
     Outcome,
@@ -45,6 +43,7 @@ from ksql_spark.statements.base.context import (
     Starts,
     StatementContext,
     evolves,
+    only_warns,
 )
 from ksql_spark.statements.base.topics import check_topic, topic_config
 from ksql_spark.statements.definitions.new_versions import begin_evolution, evolution_of
@@ -280,7 +279,7 @@ def _exists(statement: Any, kind: str, if_not_exists: bool, existing: DataSource
     )
     if not if_not_exists:
         raise KsqlError("INVALID_STATEMENT", reason=message)
-    return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+    return only_warns(statement, message)
 
 
 def alter_source(statement: AlterSource, context: StatementContext) -> Action:
@@ -306,7 +305,7 @@ def refresh_schema(statement: RefreshSchema, context: StatementContext) -> Actio
     altered = analyzer.refreshed(statement, context.metastore, context.services.registry)
     if altered is None:
         message = f"The newest registered schema has no further columns for {statement.name}."
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     action = alter_source(altered, context)
     assert isinstance(action, Logged)
     added = ", ".join(f"{name_text(c.name)} {grammar.render(c.data_type)}" for c in altered.columns)
@@ -332,7 +331,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     if source is None:
         if statement.if_exists:
             message = f"Source `{name}` does not exist."
-            return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+            return only_warns(statement, message)
         source = context.metastore.require(name)
     if source.kind != statement.kind:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."

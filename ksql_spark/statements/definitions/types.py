@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from ksql_spark import analyzer
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.types import CreateType, DropType
-from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.context import (
+    Action,
+    Logged,
+    Outcome,
+    Starts,
+    StatementContext,
+    only_warns,
+)
 
 
 def create_type(statement: CreateType, context: StatementContext) -> Action:
@@ -17,7 +23,7 @@ def create_type(statement: CreateType, context: StatementContext) -> Action:
         message += str(context.metastore.types()[name])
         if not statement.if_not_exists:
             raise KsqlError("INVALID_STATEMENT", reason=message)
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     type_ = analyzer.bind_type(statement.data_type, context.metastore)
     context.metastore.add_type(name, type_)
     services = context.services
@@ -36,7 +42,7 @@ def drop_type(statement: DropType, context: StatementContext) -> Action:
         message = f"Type {name} does not exist."
         if not statement.if_exists:
             raise KsqlError("INVALID_STATEMENT", reason=message)
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     context.metastore.drop_type(name)
     services = context.services
 

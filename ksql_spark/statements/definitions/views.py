@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.entities.commands import WarningEntity
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.views import CreateView, DropView
-from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.context import (
+    Action,
+    Logged,
+    Outcome,
+    Starts,
+    StatementContext,
+    only_warns,
+)
 
 
 def create_view(statement: CreateView, context: StatementContext) -> Action:
@@ -19,7 +25,7 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
         if not statement.if_not_exists:
             hint = "CREATE OR REPLACE VIEW changes its query." if source is None else "Choose another name."
             raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint)
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     if not context.is_replay:  # by now a source of it may be gone
         others = metastore.copy()
         others.drop_view(name)  # it cannot read itself
@@ -42,7 +48,7 @@ def drop_view(statement: DropView, context: StatementContext) -> Action:
         message = f"View {name} does not exist."
         if not statement.if_exists:
             raise KsqlError("INVALID_STATEMENT", reason=message, hint="SHOW VIEWS lists all of them.")
-        return Immediate(lambda: WarningEntity(statement_text=statement.source_text, message=message))
+        return only_warns(statement, message)
     context.metastore.drop_view(name)
     services = context.services
 
