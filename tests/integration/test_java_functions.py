@@ -4,57 +4,24 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Engine
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration import java_jars
-from tests.waiting import TIMEOUT_S
+from tests.integration.function_server import Server, started
 
 # long: on a worker whose session has run other modules, AVRO of the module after this one wrote nothing
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "java-functions.md"
-
-
-class Server:
-    """An engine and what to do with it."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    def run(self, text: str) -> list[Any]:
-        return self.engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
-
-    def rows(self, query: str, count: int = 1_000_000) -> list[list[Any]]:
-        """The rows of a query; of a push query, the first ``count``."""
-        stream = self.engine.query(Request(query, {"auto.offset.reset": "earliest"}))
-        found: list[list[Any]] = []
-        deadline = time.monotonic() + TIMEOUT_S
-        try:
-            while len(found) < count and time.monotonic() < deadline:
-                rows = stream.read(0.5)
-                if rows is None:
-                    break
-                found += [row.values for row in rows if row.values is not None]
-            return found
-        finally:
-            stream.close()
-
-    def until(self, query: str, wanted: list[list[Any]]) -> None:
-        """Wait until a pull query gives ``wanted``, in any order."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while sorted(found := self.rows(query), key=repr) != sorted(wanted, key=repr):
-            assert time.monotonic() < deadline, found
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +50,14 @@ def server(
     reports: list[str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    config = {
-        "bootstrap.servers": broker.bootstrap_servers,
-        "ksql.spark.data.dir": str(tmp_path_factory.mktemp("data")),
+    properties = {
         "ksql.service.id": "java_functions_",
-        "ksql.extension.dir": str(folder),
         "ksql.functions.formula.base.value": "100",
         "ksql.functions._global_.offset": "1000",
-        "ksql.logging.processing.topic.auto.create": "true",
-        "ksql.logging.processing.stream.auto.create": "true",
     }
-    engine = Engine(Config(config), spark_process)
-    engine.start(reports.append)
-    yield Server(engine)
-    for query in engine.services.queries.all():
-        engine.execute(Request(f"TERMINATE `{query.id}`;"))
-    engine.stop()
+    data = tmp_path_factory.mktemp("data")
+    with started(broker, spark_process, folder, data, reports, properties) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

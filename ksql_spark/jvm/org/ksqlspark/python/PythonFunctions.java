@@ -326,19 +326,13 @@ public final class PythonFunctions {
 
         @Override
         public void write(State state, DataOutputStream out) throws IOException {
-            out.writeBoolean(state.kept != null);
-            if (state.kept != null) {
-                out.write(state.kept);
-            }
+            StateLayout.writeBytes(state.kept, out);
         }
 
         @Override
         public State read(ByteBuffer in) {
             State state = new State();
-            if (in.get() != 0) {
-                state.kept = new byte[in.remaining()];
-                in.get(state.kept);
-            }
+            state.kept = StateLayout.readBytes(in);
             return state;
         }
 

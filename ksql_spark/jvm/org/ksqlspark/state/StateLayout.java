@@ -29,6 +29,24 @@ public interface StateLayout<S> {
     /** Reads what {@link #write} wrote; {@code in} may be kept. */
     S read(ByteBuffer in);
 
+    /** Writes bytes that may be null: a byte, 0 or 1, and the bytes, up to the end of the state. */
+    static void writeBytes(byte[] bytes, DataOutputStream out) throws IOException {
+        out.writeBoolean(bytes != null);
+        if (bytes != null) {
+            out.write(bytes);
+        }
+    }
+
+    /** Reads what {@link #writeBytes} wrote. */
+    static byte[] readBytes(ByteBuffer in) {
+        if (in.get() == 0) {
+            return null;
+        }
+        byte[] bytes = new byte[in.remaining()];
+        in.get(bytes);
+        return bytes;
+    }
+
     /** The state as bytes. */
     default byte[] store(S state) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
