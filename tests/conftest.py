@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import gc
 import os
 import uuid
@@ -109,13 +110,18 @@ def local_spark(spark_process: SparkProcess) -> object:
 def engine(
     broker: EmbeddedBroker, spark_process: SparkProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
-    """One running engine on the shared broker and Spark session."""
+    """One running engine on the shared broker and JVM.
+
+    Its session is its own: each engine sets its schema registry when it starts, and tests start others on
+    the shared session.
+    """
+    process = dataclasses.replace(spark_process, session=spark_process.running_session.newSession())
     config = {
         "bootstrap.servers": broker.bootstrap_servers,
         "ksql.spark.data.dir": str(tmp_path_factory.mktemp("engine")),
         "ksql.service.id": "tests_",
     }
-    running = Engine(Config(config), spark_process)
+    running = Engine(Config(config), process)
     running.start()
     yield running
     running.stop()

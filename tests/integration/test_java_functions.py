@@ -18,8 +18,7 @@ from ksql_spark.spark.session import SparkProcess
 from tests.integration import java_jars
 from tests.integration.function_server import Server, started
 
-# long: on a worker whose session has run other modules, AVRO of the module after this one wrote nothing
-pytestmark = [pytest.mark.kafka, pytest.mark.long]
+pytestmark = pytest.mark.kafka
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "java-functions.md"
 
