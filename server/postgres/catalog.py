@@ -461,7 +461,7 @@ class Catalog:
             return type_.shown if type_ else None
 
         def oid_of(name: Any, *_: Any) -> int | None:
-            bare = str(name).rpartition(".")[2].strip('"')
+            bare = str(name).rpartition(".")[2].strip().strip('"')
             row = self._db.execute("SELECT oid FROM pg_catalog.pg_type WHERE typname = ?", (bare,)).fetchone()
             return self._oids.get(bare) or (row[0] if row else None)
 

@@ -8,10 +8,10 @@ SET 'ksql.sql.literals' = 'untyped';
 CREATE STREAM late AS SELECT k, ts FROM s WHERE ts > '2024-02-29 12:00+01' AND b = 't' AND p BETWEEN '1' AND '9.99';
 INSERT INTO s VALUES ('1', '1.5', '2.50', 'yes', '\x6869', '2024-02-29', '01:02:03', '2024-02-29 11:00:01');
 INSERT INTO s VALUES ('2', '1.5', '3', 'on', 'aGk=', '2024-02-29 13:00', '01:02:03+02', '2024-02-29 11:00'), ('3', '-1e2', '1', '0', NULL, NULL, NULL, '2025-01-01');
---@output LATE
+--@output LATE ordered
 -- k | ts
 -- 1 | 2024-02-29T11:00:01.000
---@output LATEST
+--@output LATEST folded
 -- k | p    | r
 -- 1 | 2.50 | aGk=
 -- 2 | 3.00 | aGk=
@@ -25,4 +25,5 @@ SELECT k, NULL AS nothing FROM latest WHERE r = '\x6869' AND p > '2.7';
 -- k | nothing
 -- 2 | NULL
 SELECT k FROM latest WHERE k = 'two';
---@error: invalid input syntax for type INTEGER: "two"
+--@error LITERAL_SYNTAX
+-- invalid input syntax for type INTEGER: "two".
