@@ -622,6 +622,9 @@ class Catalog:
         inner = expression.unalias() if expression is not None else None
         if isinstance(inner, exp.Cast) and inner.to.is_type("text", "varchar"):
             return values.TEXT
+        is_number = isinstance(inner, exp.Cast) and inner.to.sql("postgres").lower() in ("int", "oid")
+        if is_number and not any(column):
+            return values.INT4  # also of a statement that has no values yet
         column_name = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
         is_boolean = isinstance(inner, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or))
         there = [value for value in column if value is not None]

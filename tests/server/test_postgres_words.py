@@ -18,6 +18,7 @@ from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import statement_of
+from ksql_spark.server.postgres.values import INT4
 from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
@@ -398,6 +399,7 @@ def test_types_as_drivers_look_them_up(catalog: Catalog) -> None:
 def test_a_name_as_a_parameter_becomes_an_oid(catalog: Catalog) -> None:
     assert ask(catalog, "SELECT 'int4'::text::regtype::oid").rows == ((23,),)
     assert ask(catalog, """SELECT '"pg_catalog" . "int4"'::regtype::oid""").rows == ((23,),)
+    assert ask(catalog, "SELECT ''::text::regtype::oid").types == (INT4,)
 
 
 def test_schemas_in_the_path(catalog: Catalog) -> None:
