@@ -23,13 +23,14 @@ def arguments(
     types: dict[str, SqlType],
     columns: list[str],
     *,
-    takes_once: bool = False,
+    once_with: int | None = None,
 ) -> list[str]:
     """Texts of an aggregate's arguments; those that are not constants are columns, which are added.
 
     A call with FILTER has a column ``__filter_<number>``, and always a column as its first argument, by which
-    AggregateFilters.java knows whose FILTER that is. With ``takes_once``, it is ``__distinct_<number>``, and
-    the operator lets each value of the first argument pass once (DistinctValues.java).
+    AggregateFilters.java knows whose FILTER that is. With ``once_with``, it is
+    ``__distinct_<number>_<once_with>``, and the operator lets each value of the first argument pass once
+    (DistinctValues.java).
 
     Args:
         call: the aggregate.
@@ -38,9 +39,11 @@ def arguments(
         setting: the value of a property.
         types: the columns, to which these are added.
         columns: their texts.
-        takes_once: a call with DISTINCT, in an operator that keeps the values of each group.
+        once_with: of a call with DISTINCT, in an operator that keeps the values of each group: the number of
+            the first call that keeps values of the same argument.
     """
     texts = []
+    takes_once = once_with is not None
     condition = Literal(True, BOOLEAN) if takes_once and call.condition is None else call.condition
     has_filter = condition is not None
     expressions = call.arguments or ((Literal(1, INTEGER),) if has_filter else ())
@@ -53,7 +56,7 @@ def arguments(
         columns.append(named(ordered(text, argument.type) if takes_once else text, f"__arg_{number}_{j}"))
         texts.append(quoted(f"__arg_{number}_{j}"))
     if condition is not None:
-        column = f"__{'distinct' if takes_once else 'filter'}_{number}"
+        column = f"__distinct_{number}_{once_with}" if takes_once else f"__filter_{number}"
         types[column] = BOOLEAN
         columns.append(named(lowered(condition, f"FILTER of {call.function}"), column))
     return [*texts, *(str(setting(name)) for name in registry.require(call.function).settings)]

@@ -66,11 +66,13 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     }
     key_types = [g.expression.type for g in node.group_by] or [INTEGER]
     state = {"key": key_ddl(key_types)}
+    owners: dict[tuple[Expression, ...], int] = {}
     for i, call in enumerate(node.aggregates):
         # sessions are merged and sliding windows copied, so there the aggregate itself keeps the values
         takes_once = call.distinct and (window is None or window.kind not in ("SESSION", "SLIDING"))
+        once_with = owners.setdefault(call.arguments, i) if takes_once else None
         arguments = call_arguments(
-            call, i, "Aggregate.Prepare", row, context, types, columns, takes_once=takes_once
+            call, i, "Aggregate.Prepare", row, context, types, columns, once_with=once_with
         )
         spec = registry.require(call.function)
         lowering = spec.spark

@@ -241,7 +241,7 @@ def call_arguments(
     types: dict[str, SqlType],
     columns: list[str],
     *,
-    takes_once: bool = False,
+    once_with: int | None = None,
 ) -> list[str]:
     """Return aggregate_calls.arguments, with failures reported for ``step`` and the columns ``row``."""
 
@@ -249,5 +249,5 @@ def call_arguments(
         return context.lower(expression, step, what, row)
 
     return aggregate_calls.arguments(
-        call, number, lowered, context.setting, types, columns, takes_once=takes_once
+        call, number, lowered, context.setting, types, columns, once_with=once_with
     )

@@ -9,20 +9,24 @@ import org.apache.spark.sql.types.StructType;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * The values that the groups of calls with DISTINCT have, one entry each, so that a record reads
  * and writes no more of them than its own.
  *
- * <p>A call with DISTINCT has a column {@code __distinct_N}, its FILTER (AggregateFilters). It is
+ * <p>Call N with DISTINCT has a column {@code __distinct_N_M}, its FILTER (AggregateFilters). It is
  * true for records whose value, the column {@code __arg_N_0}, the call may take; here it becomes
- * false where the group has the value already. Over a table, an entry has the number of rows with
- * its value: only the first one is added, and only the last one is retracted.
+ * false where the group has the value already. M is the first call with the same argument; its
+ * entries have a bit for each call that has taken the value. Over a table, each call has entries of
+ * its own, with the number of rows with a value: only the first one is added, and only the last one
+ * is retracted.
  *
  * <p>Where groups can end, a numbered list of the entries of each group is kept, to remove them.
  */
 final class DistinctValues {
-    private static final String PREFIX = "__distinct_";
+    private static final Pattern COLUMN = Pattern.compile("__distinct_(\\d+)_(\\d+)");
 
     /** The column of a table's changes with a row's sign: negative, the row is retracted. */
     private static final String SIGN = "__SIGN";
@@ -30,8 +34,9 @@ final class DistinctValues {
     /** In the place of a call's number: how many entries the group's list has. */
     private static final int COUNT = -1;
 
-    /** What a call with DISTINCT reads: indexes of columns. */
-    private record Call(int number, int filter, int argument, DataType type, PackedRow.Pack pack) {}
+    /** A call with DISTINCT: whose entries, which bit of them, and the indexes of its columns. */
+    private record Call(
+            int owner, long bit, int filter, int argument, DataType type, PackedRow.Pack pack) {}
 
     private final List<Call> calls;
     private final int width;
@@ -39,7 +44,7 @@ final class DistinctValues {
     /** The index of {@link #SIGN}; negative: no row is retracted. */
     private final int sign;
 
-    /** For each value how many rows have it; always 1 where no row is retracted. */
+    /** For each value the bits of calls; where rows are retracted, how many rows have it. */
     private final StateCache.Cached<Long> rows;
 
     /** The entries of each group by number; null: groups do not end. */
@@ -62,13 +67,17 @@ final class DistinctValues {
      */
     static DistinctValues of(Attribute[] input, KeyedOperator operator, boolean groupsEnd) {
         List<Call> calls = new ArrayList<>();
+        boolean isTable = index(input, SIGN) >= 0;
         for (int i = 0; i < input.length; i++) {
-            if (input[i].name().startsWith(PREFIX)) {
-                int number = Integer.parseInt(input[i].name().substring(PREFIX.length()));
+            Matcher column = COLUMN.matcher(input[i].name());
+            if (column.matches()) {
+                int number = Integer.parseInt(column.group(1));
+                boolean isShared = !isTable && number < Long.SIZE;
+                int owner = isShared ? Integer.parseInt(column.group(2)) : number;
                 int argument = index(input, "__arg_" + number + "_0");
                 DataType type = input[argument].dataType();
                 PackedRow.Pack pack = new PackedRow.PackKey(new StructType().add("v", type));
-                calls.add(new Call(number, i, argument, type, pack));
+                calls.add(new Call(owner, isShared ? 1L << number : 1, i, argument, type, pack));
             }
         }
         return calls.isEmpty() ? null : new DistinctValues(calls, input, operator, groupsEnd);
@@ -86,11 +95,10 @@ final class DistinctValues {
     /** A packed record as the aggregates of a group take it. */
     byte[] taken(byte[] group, byte[] packed) {
         UnsafeRow record = PackedRow.view(packed, width);
-        boolean isRetracted = sign >= 0 && record.getInt(sign) < 0;
         byte[] taken = packed;
         for (Call call : calls) {
             boolean isCandidate = !record.isNullAt(call.filter) && record.getBoolean(call.filter);
-            if (isCandidate && !changes(entry(group, call, record), group, isRetracted)) {
+            if (isCandidate && !changes(group, call, record)) {
                 if (taken == packed) {
                     taken = packed.clone();
                 }
@@ -100,35 +108,41 @@ final class DistinctValues {
         return taken;
     }
 
-    /** Adds or retracts a row with a value; whether the group gets or loses the value by that. */
-    private boolean changes(byte[] entry, byte[] group, boolean isRetracted) {
-        Long there = rows.getValue(entry);
-        if (isRetracted) {
-            if (there == null || there > 1) {
-                if (there != null) {
-                    rows.updateValue(entry, there - 1);
-                }
-                return false;
-            }
-            rows.removeKey(entry);
-            return true;
-        }
-        if (there == null) {
-            rows.updateValue(entry, 1L);
-            list(group, entry);
-            return true;
-        }
-        if (sign >= 0) {
-            rows.updateValue(entry, there + 1);
-        }
-        return false;
-    }
-
-    private static byte[] entry(byte[] group, Call call, UnsafeRow record) {
+    /** Whether the group gets or loses the record's value of a call. */
+    private boolean changes(byte[] group, Call call, UnsafeRow record) {
         boolean isNull = record.isNullAt(call.argument);
         Object value = isNull ? null : record.get(call.argument, call.type);
-        return entry(
-                group, call.number, call.pack.invoke(new GenericInternalRow(new Object[] {value})));
+        byte[] packed = call.pack.invoke(new GenericInternalRow(new Object[] {value}));
+        byte[] entry = entry(group, call.owner, packed);
+        Long there = rows.getValue(entry);
+        if (there == null) {
+            there = 0L;
+            if (sign < 0 || record.getInt(sign) > 0) {
+                list(group, entry);
+            }
+        }
+        if (sign < 0) {
+            if ((there & call.bit) != 0) {
+                return false;
+            }
+            rows.updateValue(entry, there | call.bit);
+            return true;
+        }
+        return record.getInt(sign) > 0 ? added(entry, there) : retracted(entry, there);
+    }
+
+    private boolean added(byte[] entry, long there) {
+        rows.updateValue(entry, there + 1);
+        return there == 0;
+    }
+
+    private boolean retracted(byte[] entry, long there) {
+        if (there > 1) {
+            rows.updateValue(entry, there - 1);
+        } else if (there == 1) {
+            rows.removeKey(entry);
+        }
+        return there == 1;
     }
 
     private static byte[] entry(byte[] group, int number, byte[] value) {

@@ -29,7 +29,7 @@ import java.util.TreeSet;
 /** DISTINCT of an aggregate that collects what it takes, against sets and numbers of rows. */
 class DistinctValuesTest {
     private static final Attribute VALUE = column("__arg_0_0", DataTypes.IntegerType);
-    private static final Attribute TAKES = column("__distinct_0", DataTypes.BooleanType);
+    private static final Attribute TAKES = column("__distinct_0_0", DataTypes.BooleanType);
     private static final Attribute SIGN = column("__SIGN", DataTypes.IntegerType);
 
     private final TaskStates states = new TaskStates();
