@@ -83,13 +83,14 @@ final class LateRows implements Serializable {
                             .queryExecution()
                             .analyzed();
             Project project = (Project) ReplaceExpressions$.MODULE$.apply(plan);
-            List<Expression> shown = new ArrayList<>();
+            List<Expression> found = new ArrayList<>();
             scala.jdk.javaapi.CollectionConverters.asJava(project.projectList())
-                    .forEach(one -> shown.add(Aggregator.withoutNames((Expression) one)));
+                    .forEach(one -> found.add(Aggregator.withoutNames((Expression) one)));
+            Iterable<Expression> columns = found;
             return new LateRows(
                     step,
                     topics,
-                    scala.jdk.javaapi.CollectionConverters.asScala(shown).toSeq(),
+                    scala.jdk.javaapi.CollectionConverters.asScala(columns).toSeq(),
                     project.child().output());
         } catch (JsonProcessingException bad) {
             throw new IllegalArgumentException(bad);
