@@ -116,6 +116,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.schema.registry.value.subject.name.strategy", "string", "TopicNameStrategy", "How the subjects of value schemas are named."),
     Property("ksql.spark.infer.records", "int", 1000, "How many of a topic's newest records CREATE … WITH (INFER = 'sample') reads to infer columns.", minimum=1),
     _server("ksql.spark.schema.registry.enabled", "boolean", True, "Whether to start a schema registry when a statement needs one and ksql.schema.registry.url is not set."),
+    _server("ksql.spark.schema.registry.port", "int", 8081, "The port of that registry at its first start, on the loopback address; another free one if it is taken. Later starts use the same port again.", minimum=1),
     _server("ksql.functions.max.elements", "int", 1048576, "The maximum number of array and map elements, at all levels, in a function's result for one row. Beyond it, the result is NULL and the processing log has an entry. The default is about the number of bytes in a record of Kafka's default maximum size.", minimum=1),
     _server("ksql.functions.max.bytes", "int", 16777216, "The maximum size in bytes of the text or BYTES in a function's result for one row. Beyond it, the result is NULL and the processing log has an entry. The default is 16 times Kafka's record size limit.", minimum=1),
     _server("ksql.udfs.enabled", "boolean", True, "Whether to load user-defined functions."),
