@@ -90,8 +90,7 @@ class LatenessTest {
                 new long[] {1, needed}, late(withGrace.apply(0), "none", side, times), "none");
         assertArrayEquals(
                 new long[] {0, -1}, late(withGrace.apply(needed), "enough", side, times), "enough");
-        assertEquals(
-                1, late(withGrace.apply(needed - 1), "little", side, times)[0], "one ms less");
+        assertEquals(1, late(withGrace.apply(needed - 1), "little", side, times)[0], "one ms less");
     }
 
     @Test
@@ -148,12 +147,7 @@ class LatenessTest {
 
     @Test
     void joinsOfStreams() {
-        check(
-                grace -> new StreamStreamJoin(false, false, false, null, 2, 3, grace),
-                5,
-                1,
-                30,
-                21);
+        check(grace -> new StreamStreamJoin(false, false, false, null, 2, 3, grace), 5, 1, 30, 21);
     }
 
     @Test
