@@ -131,7 +131,7 @@ class LatenessTest {
 
     @Test
     void sessions() {
-        check(grace -> new SessionAggregate(greatest(), 5, grace, false), 8, 0, 20, 3, 7);
+        check(grace -> new SessionAggregate(greatest(), 5, grace, false), 8, 0, 20, 7);
     }
 
     @Test
