@@ -1,6 +1,7 @@
 """How many look-ups and inserted rows a second the REST API serves, and how long each takes.
 
-    python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT] [--only-restart]
+    python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT]
+        [--only-restart | --only-indexes]
 
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
 time at --updates a second. Each measure has --connections connections, each with one request at a time over
@@ -122,7 +123,7 @@ def execute(url: str, text: str) -> None:
 
 def insert(url: str, target: str, rows: int, width: int = 20) -> float:
     """Write rows by /inserts-stream; return how many a second."""
-    line = '{{"K":{0},"N":{0},"V":"' + "x" * width + '"}}\n'
+    line = '{{"K":{0},"N":{0},"V":"v{0}' + "x" * width + '"}}\n'
 
     def body() -> Iterator[bytes]:
         yield json.dumps({"target": target}).encode() + b"\n"
@@ -393,7 +394,12 @@ def main() -> None:
     parser.add_argument("--connections", type=int, nargs="*", default=[1, 8])
     parser.add_argument("--url", help="a server that runs")
     parser.add_argument("--only-restart", action="store_true", help="only fill a table, then start again")
+    parser.add_argument("--only-indexes", action="store_true", help="only look up by key and by an index")
     options = parser.parse_args()
+    if options.only_indexes:
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder, server(folder) as url:
+            by_index(url, fill(url, options.rows), options)
+        return
     if options.only_restart:
         with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
             with server(folder) as url:
@@ -459,6 +465,39 @@ def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
     for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
         found = push(url, stream, selected, options.push_clients, 100, options.seconds)
         print(f"{options.push_clients} push clients{what}: {found}", flush=True)
+
+
+def by_index(url: str, name: str, options: argparse.Namespace) -> None:
+    """Look-ups by key and by an index while rows change, and what an index costs for each changed row."""
+    rates = {}
+    for indexes in (0, 1, 2):
+        table = f"v{indexes}_{name}"
+        columns = f"K INT PRIMARY KEY, {COLUMNS}"
+        execute(url, f"CREATE SOURCE TABLE {table} ({columns}) WITH (kafka_topic='{name}', format='JSON');")
+        for column in ("N", "V")[:indexes]:
+            execute(url, f"CREATE INDEX ON {table} ({column});")
+        rates[indexes] = options.rows / first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+        more_us = (1 / rates[indexes] - 1 / rates[0]) * 1e6
+        what = f"a view with {indexes} indexes"
+        print(f"{what}              {rates[indexes]:8.0f}/s   {more_us:5.1f} µs/row more", flush=True)
+    conditions: dict[str, Callable[[int], str]] = {
+        "key": lambda number: f"v2_{name} WHERE K = {number}",
+        "index": lambda number: f"v2_{name} WHERE N = {number}",
+        "range of an index": lambda number: f"v2_{name} WHERE N > {number} AND N <= {number + 3}",
+        "prefix": lambda number: f"v2_{name} WHERE V LIKE 'v{number}x%'",
+        "scan": lambda number: f"v0_{name} WHERE N = {number}",
+    }
+    with updates(url, name, options.rows, options.updates):
+        for what, condition in conditions.items():
+
+            def lookup(condition: Callable[[int], str] = condition) -> tuple[str, bytes]:
+                number = random.randrange(options.rows // 2, options.rows)
+                return "/query-stream", json.dumps({"sql": f"SELECT * FROM {condition(number)};"}).encode()
+
+            load(url, lookup, 1, 1)  # warms up
+            for n in options.connections:
+                found = load(url, lookup, n, options.seconds)
+                print(f"look-ups by {what}, {n} connections   {found}", flush=True)
 
 
 def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:

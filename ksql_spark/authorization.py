@@ -27,6 +27,7 @@ from ksql_spark.grammar.statements.describe import (
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.print_topic import PrintTopic
@@ -201,6 +202,9 @@ class Catalog(Protocol):
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table; None if it does not exist."""
 
+    def table_of(self, index: str) -> str | None:
+        """The table of an index; None if it does not exist."""
+
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request and not the server chooses it."""
 
@@ -266,6 +270,15 @@ def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
 def _create_view(statement: CreateView, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     yield from _reads(statement, catalog)
+
+
+def _create_index(statement: CreateIndex, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.table_name)
+
+
+def _drop_index(statement: DropIndex, catalog: Catalog) -> Iterator[Need]:
+    table = catalog.table_of(statement.name)
+    return iter([] if table is None else [Need(Role.DEVELOPER, Kind.SOURCE, table)])
 
 
 def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[Need]:
@@ -366,6 +379,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     AlterSource: _write,
     AssertTopic: _topic,
     CreateAsSelect: _create_as_select,
+    CreateIndex: _create_index,
     CreateSource: _create_source,
     CreateView: _create_view,
     DefineVariable: _nothing,
@@ -374,6 +388,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DescribeFunction: _nothing,
     DescribeSource: _describe,
     DescribeSources: _nothing,
+    DropIndex: _drop_index,
     DropSource: _drop_source,
     DropView: _write,
     Explain: _explain,

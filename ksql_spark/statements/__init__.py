@@ -22,6 +22,7 @@ from ksql_spark.grammar.statements.describe import (
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
@@ -78,6 +79,7 @@ from ksql_spark.statements.definitions import (
     connectors,
     describe_evolution,
     functions,
+    indexes,
     sinks,
     sources,
     swaps,
@@ -99,6 +101,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,
+    CreateIndex: indexes.create_index,
     CompactSink: sinks.compact_sink,
     CreateSink: sinks.create_sink,
     CreateSinkAs: sinks.create_sink_as,
@@ -116,6 +119,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DescribeSources: describe.describe_sources,
     DropConnector: connectors.drop_connector,
     DropFunction: functions.drop_function,
+    DropIndex: indexes.drop_index,
     DropSink: sinks.drop_sink,
     DropSource: sources.drop_source,
     DropType: types.drop_type,

@@ -313,6 +313,14 @@ def _types(entity: Entity) -> Iterator[Part]:
     yield table(["Type Name", "Schema"], rows)
 
 
+def _indexes(entity: Entity) -> Iterator[Part]:
+    rows = [
+        [each.get("name"), each.get("table"), ", ".join(each.get("columns") or ()), text(each.get("ready"))]
+        for each in entity.get("indexes") or []
+    ]
+    yield table(["Index", "Table", "Columns", "Ready"], rows)
+
+
 def _views(entity: Entity) -> Iterator[Part]:
     yield table(["View", "Query"], [[v.get("name"), v.get("query")] for v in entity.get("views") or []])
 
@@ -407,6 +415,11 @@ def _constraints(source: Entity) -> Iterator[Part]:
         yield table(["Constraint"], [[constraint] for constraint in source["constraints"]])
 
 
+def _indexes_of(source: Entity) -> Iterator[Part]:
+    if source.get("indexes"):
+        yield from _indexes(source)
+
+
 def _origin(source: Entity) -> Iterator[Part]:
     origin = source.get("origin")
     if not origin:
@@ -439,6 +452,7 @@ def _describe(source: Entity) -> Iterator[Part]:
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
         yield from _constraints(source)
+        yield from _indexes_of(source)
         yield from _topics_found(source)
         yield from _origin(source)
         if source.get("type") == "VIEW":
@@ -463,6 +477,7 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield ""
     yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
     yield from _constraints(source)
+    yield from _indexes_of(source)
     yield from _origin(source)
     if source.get("sourceConstraints"):
         yield "\nSources that have a DROP constraint on this source"
@@ -672,6 +687,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "terminate_query": _terminated,
     "type_list": _types,
     "variables": _variables,
+    "indexes": _indexes,
     "views": _views,
     "versions": _versions,
     "warning_entity": _message,

@@ -15,6 +15,7 @@ from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, F
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
+    IndexInfo,
     OriginInfo,
     QueryOffsetSummary,
     QueryTopicOffsetSummary,
@@ -28,6 +29,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
 from ksql_spark.masking import masked, masked_values
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
@@ -141,7 +143,14 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         origin=_origin(source, services),
         archive=source.archive,
         topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
+        indexes=tuple(index_info(each, services) for each in services.metastore.indexes_of(source.name))
+        or None,
     )
+
+
+def index_info(index: Index, services: Services) -> IndexInfo:
+    """An index as SHOW INDEXES and DESCRIBE list it."""
+    return IndexInfo(index.name, index.table, index.texts, services.views.has_index(index))
 
 
 def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any]) -> SourceDescription:
