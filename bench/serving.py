@@ -28,7 +28,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -116,9 +116,16 @@ def _is_whole(data: bytes) -> bool:
 
 def execute(url: str, text: str) -> None:
     """POST /ksql."""
+    shown(url, text)
+
+
+def shown(url: str, text: str) -> dict[str, Any]:
+    """POST /ksql; the last answer."""
     answer = httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=120)
     if answer.status_code != 200:
         raise RuntimeError(answer.text)
+    last: dict[str, Any] = answer.json()[-1]
+    return last
 
 
 def insert(url: str, target: str, rows: int, width: int = 20) -> float:
@@ -167,9 +174,14 @@ def updates(url: str, target: str, rows: int, rate: int) -> Iterator[None]:
 
 def memory(url: str) -> float:
     """The server's own memory (not that of the JVMs it starts), MB."""
+    return figure(url, "process_resident_memory_bytes") / 1e6
+
+
+def figure(url: str, name: str) -> float:
+    """A figure of the server's process."""
     for line in httpx.get(f"{url}/metrics").text.splitlines():
-        if line.startswith("process_resident_memory_bytes"):
-            return float(line.split()[1]) / 1e6
+        if line.startswith(name):
+            return float(line.split()[1])
     return 0.0
 
 
@@ -469,23 +481,35 @@ def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
 
 def by_index(url: str, name: str, options: argparse.Namespace) -> None:
     """Look-ups by key and by an index while rows change, and what an index costs for each changed row."""
-    rates = {}
+    columns, count = f"K INT PRIMARY KEY, {COLUMNS}", options.updates * options.seconds
+    base = 0.0
     for indexes in (0, 1, 2):
         table = f"v{indexes}_{name}"
-        columns = f"K INT PRIMARY KEY, {COLUMNS}"
         execute(url, f"CREATE SOURCE TABLE {table} ({columns}) WITH (kafka_topic='{name}', format='JSON');")
+        first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+        began = time.perf_counter()
         for column in ("N", "V")[:indexes]:
             execute(url, f"CREATE INDEX ON {table} ({column});")
-        rates[indexes] = options.rows / first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
-        more_us = (1 / rates[indexes] - 1 / rates[0]) * 1e6
-        what = f"a view with {indexes} indexes"
-        print(f"{what}              {rates[indexes]:8.0f}/s   {more_us:5.1f} µs/row more", flush=True)
+        while not all(each["ready"] for each in shown(url, f"SHOW INDEXES ON {table};")["indexes"]):
+            time.sleep(0.02)
+        built_s, before = time.perf_counter() - began, figure(url, "process_cpu_seconds_total")
+        with updates(url, name, options.rows, options.updates):
+            time.sleep(options.seconds)
+        first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+        cpu_us = (figure(url, "process_cpu_seconds_total") - before) / count * 1e6
+        base = base or cpu_us
+        print(
+            f"{indexes} indexes: ready after {built_s:.2f} s, {cpu_us - base:.0f} µs of CPU an update more",
+            flush=True,
+        )
+        if indexes < 2:
+            execute(url, f"DROP TABLE {table};")  # whose view would follow the updates, too
     conditions: dict[str, Callable[[int], str]] = {
         "key": lambda number: f"v2_{name} WHERE K = {number}",
         "index": lambda number: f"v2_{name} WHERE N = {number}",
         "range of an index": lambda number: f"v2_{name} WHERE N > {number} AND N <= {number + 3}",
         "prefix": lambda number: f"v2_{name} WHERE V LIKE 'v{number}x%'",
-        "scan": lambda number: f"v0_{name} WHERE N = {number}",
+        "scan": lambda number: f"v2_{name} WHERE N = {number} OR V = 'nothing' AND K > 0 OR K < 0",
     }
     with updates(url, name, options.rows, options.updates):
         for what, condition in conditions.items():

@@ -16,6 +16,7 @@ from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import AliasedSource, CommonTable, ErrorsOf, Statement, property_values
 from ksql_spark.grammar.statements.asserts import AssertTopic
+from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
@@ -307,6 +308,7 @@ def _write(
     | AbortEvolution
     | Rollback
     | Undrop
+    | Comment
     | DropView,
     catalog: Catalog,
 ) -> Iterator[Need]:
@@ -378,6 +380,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     AbortEvolution: _write,
     AlterSource: _write,
     AssertTopic: _topic,
+    Comment: _write,
     CreateAsSelect: _create_as_select,
     CreateIndex: _create_index,
     CreateSource: _create_source,

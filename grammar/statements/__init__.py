@@ -14,6 +14,7 @@ from ksql_spark.grammar.rules import StatementRule, StatementSet
 from ksql_spark.grammar.splitting import StatementText
 from ksql_spark.grammar.statements import (
     asserts,
+    comments,
     connectors,
     describe,
     functions,
@@ -42,6 +43,7 @@ RULES: tuple[StatementRule, ...] = (
     *types.RULES,
     *views.RULES,
     *indexes.RULES,
+    *comments.RULES,
     *functions.RULES,
     *lifecycle.RULES,
     *show.RULES,

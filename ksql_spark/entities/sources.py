@@ -129,6 +129,7 @@ class SourceDescription(Body):
         archive: the folder with the records that its topic has no more.
         topics: those that the pattern of a stream over many finds now.
         indexes: those of a table.
+        comment: what COMMENT ON has said.
     """
 
     name: str
@@ -159,6 +160,7 @@ class SourceDescription(Body):
     archive: Omitted[str] = None
     topics: Omitted[tuple[str, ...]] = None
     indexes: Omitted[tuple[IndexInfo, ...]] = None
+    comment: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

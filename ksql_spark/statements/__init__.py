@@ -11,6 +11,7 @@ from typing import Any
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
+from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
@@ -76,6 +77,7 @@ from ksql_spark.statements.base.context import (
     ThisServer,
 )
 from ksql_spark.statements.definitions import (
+    comments,
     connectors,
     describe_evolution,
     functions,
@@ -98,6 +100,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     AlterSystem: session.alter_system,
     AssertSchema: asserts.assert_schema,
     AssertTopic: asserts.assert_topic,
+    Comment: comments.comment,
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,

@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 
 VERSION = "16.0"
 _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
-_BTREE, _TABLESPACE = 403, 1663
+_BTREE, _TABLESPACE, _PG_CLASS = 403, 1663, 1259
 #: the first oid of our own objects, as in PostgreSQL
 _FIRST_OID = 16384
 _FIRST_FUNCTION = 1 << 24
@@ -162,7 +162,7 @@ class Catalog:
         self._db.execute("PRAGMA temp_store = MEMORY")  # counts, unlike files
         #: (name of a relation, of its column) -> whether it is a boolean
         self._booleans: set[str] = set()
-        self._oids: dict[str, int] = {}
+        self._oids: dict[str, int] = {"pg_class": _PG_CLASS}
         self._statements: dict[int, str] = {}
         #: of indexes: the statements that would create them, and their columns
         self._definitions: dict[int, str] = {}
@@ -367,6 +367,11 @@ class Catalog:
         self._statements[oid] = statement
         keys = [at for at, field in enumerate(source.fields, 1) if field.type == "KEY"] if is_table else []
         has_index = bool(keys or source.indexes)
+        comments = [source.comment, *(field.comment for field in source.fields)]
+        for at, comment in enumerate(comments):
+            if comment is not None:
+                row = {"objoid": oid, "classoid": _PG_CLASS, "objsubid": at, "description": comment}
+                self._add("pg_catalog.pg_description", **row)
         of = {"table_catalog": DATABASE, "table_schema": SCHEMA, "table_name": name}
         self._add(
             "pg_catalog.pg_class", oid=oid, relname=name, relnamespace=_PUBLIC, reltype=0, reloftype=0,
@@ -520,7 +525,8 @@ class Catalog:
             "pg_get_function_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_identity_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_result": lambda oid: self._signatures.get(oid, ("", ""))[1],
-            "obj_description": self._description,
+            "obj_description": lambda oid, *_: self._description(oid, 0),
+            "col_description": self._description,
             "pg_backend_pid": lambda *_: self._session.process_id,
             "pg_get_userbyid": lambda *_: DATABASE,
             "pg_encoding_to_char": lambda *_: "UTF8",
@@ -567,9 +573,10 @@ class Catalog:
             raise CatalogError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"')
         return found
 
-    def _description(self, oid: Any, *_: Any) -> str | None:
+    def _description(self, oid: Any, at: Any) -> str | None:
+        """The comment on a relation or function, or on a column of it, by its number."""
         row = self._db.execute(
-            "SELECT description FROM pg_catalog.pg_description WHERE objoid = ?", (oid,)
+            "SELECT description FROM pg_catalog.pg_description WHERE objoid = ? AND objsubid = ?", (oid, at)
         ).fetchone()
         return row[0] if row else None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements import (
     asserts,
+    comments,
     connectors,
     describe,
     functions,
@@ -149,6 +150,11 @@ PAGES: Mapping[type[Statement], Page] = {
         ("CREATE INDEX ON items (price);", "CREATE INDEX by_city ON customers (address->city, name);"),
     ),
     indexes.DropIndex: Page(("DROP INDEX",), "remove an index", ("DROP INDEX IF EXISTS by_city;",)),
+    comments.Comment: Page(
+        ("COMMENT", "COMMENT ON"),
+        "say what a stream, table, view or column is",
+        ("COMMENT ON TABLE items IS 'what we sell';", "COMMENT ON COLUMN items.price IS 'in euro';"),
+    ),
     functions.CreateFunction: Page(
         ("CREATE FUNCTION",),
         "make a function in Python",

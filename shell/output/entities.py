@@ -449,6 +449,8 @@ def _topics_found(source: Entity) -> Iterator[Part]:
 
 def _describe(source: Entity) -> Iterator[Part]:
     yield label("Name", source.get("name"))
+    if source.get("comment"):
+        yield label("Comment", source["comment"])
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
         yield from _constraints(source)
@@ -537,8 +539,10 @@ def _fields(fields: Sequence[Entity], source_type: Any = None, window: Any = Non
                 kind += " (topic)"
             case "HEADER":
                 kind += " (headers)"
-        rows.append([field.get("name"), kind])
-    return table(["Field", "Type"], rows)
+        rows.append([field.get("name"), kind, text(field.get("comment") or "")])
+    if any(comment for *_, comment in rows):
+        return table(["Field", "Type", "Comment"], rows)
+    return table(["Field", "Type"], [row[:2] for row in rows])
 
 
 def _query_description(entity: Entity) -> Iterator[Part]:

@@ -37,7 +37,7 @@ STARTS = (
     "DROP STREAM", "DROP TABLE", "DROP TYPE",
     "CREATE INDEX", "DROP INDEX",
     "CREATE FUNCTION", "DROP FUNCTION", "CREATE SINK", "DROP SINK", "COMPACT SINK", "SWAP",
-    "ABORT EVOLUTION", "ROLLBACK",
+    "ABORT EVOLUTION", "ROLLBACK", "COMMENT ON",
     "UNDROP STREAM", "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
     "ASSERT", "RUN SCRIPT", "COPY",
@@ -267,6 +267,14 @@ def _offers(
             yield from ((name, "source") for name in sources)
         case ["ROLLBACK", _]:
             yield ("TO VERSION", "keyword")
+        case ["COMMENT"]:
+            yield ("ON", "keyword")
+        case ["COMMENT", "ON"]:
+            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "VIEW", "COLUMN"))
+        case ["COMMENT", "ON", kind]:
+            yield from ((name, "source") for name in (metadata.tables if kind == "TABLE" else sources))
+        case ["COMMENT", "ON", _, _]:
+            yield ("IS", "keyword")
         case ["ABORT"]:
             yield ("EVOLUTION", "keyword")
         case ["DESCRIBE", _]:

@@ -314,3 +314,7 @@ SELECT t + INTERVAL 1 FOO FROM s;
 WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r;
 -- 1:37 A frame without BETWEEN begins before the current row, or with it
 SELECT SUM(a) OVER (ORDER BY a ROWS 1 FOLLOWING) FROM s;
+-- 1:21 Unexpected 'IS'. Expected '.'.
+COMMENT ON COLUMN t IS 'x';
+-- 1:12 Unexpected 'INDEX'. Expected STREAM, TABLE, VIEW or COLUMN.
+COMMENT ON INDEX i IS 'x';

@@ -337,3 +337,17 @@ def test_indexes_of_a_table() -> None:
         ("zones_pkey", "1", True, "vendorid"),
         ("zones_zone_idx", "3 2", False, "zone"),
     ]
+
+
+def test_comments() -> None:
+    zones = described("ZONES", "TABLE")
+    fields = (replace(zones.fields[0], comment="who drives"), *zones.fields[1:])
+    of_zones = Catalog(
+        [described("RIDES", "STREAM"), replace(zones, fields=fields, comment="where they drive")]
+    )
+    query = "SELECT obj_description(c.oid, 'pg_class'), col_description(c.oid, 1), col_description(c.oid, 2) "
+    assert ask(of_zones, f"{query} FROM pg_class c WHERE relname = 'zones'").rows == (
+        ("where they drive", "who drives", None),
+    )
+    query = "SELECT description FROM pg_description WHERE classoid = 'pg_catalog.pg_class'::regclass"
+    assert ask(of_zones, f"{query} AND objsubid = 0").rows == (("where they drive",),)

@@ -170,8 +170,8 @@ class View:
                         if applied >= _CHECK_ROWS:
                             applied = 0
                             self._check_size(self)
-                        self._build_indexes(db)
-                        records = reader.poll_batch(0.0 if self._unfinished else _POLL_S)
+                        builds = self._build_indexes(db, at_end=reader.at_end)
+                        records = reader.poll_batch(0.0 if builds else _POLL_S)
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
@@ -284,15 +284,19 @@ class View:
         """The indexes that have all rows, and the one that is to have them."""
         return [*self._ready.values(), *(self._unfinished[:1] if self._filled_to is not None else ())]
 
-    def _build_indexes(self, db: sqlite3.Connection) -> None:
-        """Remove indexes that are no longer wanted, and build the others, by one page of rows each time."""
+    def _build_indexes(self, db: sqlite3.Connection, *, at_end: bool) -> bool:
+        """Remove indexes that are no longer wanted, and build the others, by one page of rows each time.
+
+        Return whether there is more to do at once. An index begins when all records have been read: built at
+        once, it costs a fraction of what all of its changes do.
+        """
         if self._indexes is not self._wanted:
             wanted = self._wanted
             self._ready = wanted.kept(db)
             self._indexes, self._filled_to = wanted, None
             self._unfinished = [each for each in wanted.all if each.index not in self._ready]
-        if not self._unfinished:
-            return
+        if not self._unfinished or (self._filled_to is None and not at_end):
+            return False
         index = self._unfinished[0]
         if self._filled_to is None:
             index.begin(db)
@@ -306,10 +310,11 @@ class View:
         db.execute("COMMIT")
         if len(rows) == PAGE_ROWS:
             self._filled_to = found[-1][0]
-            return
+            return True
         index.complete(db)
         self._ready = {**self._ready, index.index: index}
         self._unfinished, self._filled_to = self._unfinished[1:], None
+        return bool(self._unfinished)
 
     def _copies_log(self) -> bool:
         """Let another thread copy the write-ahead log into the file; return False while one still does."""

@@ -108,6 +108,7 @@ def visible_queries(context: StatementContext) -> list[ManagedQuery]:
 def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
+    comments = services.metastore.comments(source.name)
     queries = [q for q in visible_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
@@ -118,7 +119,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         window_type=source.window.kind if source.window else None,
         read_queries=running_queries(readers, services),
         write_queries=running_queries(writers, services),
-        fields=tuple(field_info(c) for c in source.schema.columns),
+        fields=tuple(replace(field_info(c), comment=comments.get(c.name)) for c in source.schema.columns),
         type=source.kind,
         timestamp=source.timestamp.column if source.timestamp else "",
         statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
@@ -145,6 +146,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
         indexes=tuple(index_info(each, services) for each in services.metastore.indexes_of(source.name))
         or None,
+        comment=comments.get(None),
     )
 
 
@@ -176,6 +178,7 @@ def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any])
         query_offset_summaries=(),
         source_constraints=(),
         is_source=False,
+        comment=metastore.comments(name).get(None),
     )
 
 
