@@ -101,7 +101,7 @@ test-dbt: setup ## dbt, installed in build/dbt, on a real server
 	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
 	@$(BIN)/python -m pytest -q tests/integration/test_dbt.py $(ARGS)
 
-test-containers: setup ## the image and the compose file of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
+test-containers: setup ## the image, the compose files and the pods of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
 	@[ -x build/podman-compose/bin/podman-compose ] || { $(BIN)/python -m venv build/podman-compose && build/podman-compose/bin/pip install --quiet 'podman-compose>=1.6,<2'; }
 	@TEST_CONTAINERS=$${TEST_CONTAINERS:-$(CURDIR)/build/containers} $(BIN)/python -m pytest -q -s tests/docker $(ARGS)
 

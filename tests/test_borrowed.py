@@ -27,7 +27,9 @@ PROTOCOL = ROOT / "server" / "protocol"
 
 #: class or function -> its members that the bridge uses: methods with their parameters, attributes, and texts
 PYSPARK = {
-    "pyspark:SparkContext": "_gateway _jvm _jsc _active_spark_context",
+    "pyspark:SparkContext": (
+        "_ensure_initialized(instance,gateway,conf) _gateway _jvm _jsc _active_spark_context"
+    ),
     "pyspark.sql:SparkSession": "_jvm _jsparkSession _instantiatedSession _activeSession",
     "pyspark.sql:SQLContext": "_instantiatedContext",
     "pyspark.sql.classic.dataframe:DataFrame": "__init__(self,jdf,sql_ctx) _jdf",

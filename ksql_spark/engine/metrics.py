@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from ksql_spark import topic_patterns
@@ -139,33 +139,6 @@ MEASURES = (
 )  # fmt: skip
 
 
-class Halts:
-    """Notes since when queries have not read on although records came, as while a slow function runs."""
-
-    def __init__(self) -> None:
-        #: query id -> offsets that it had read, its lag then, and when that was, on the monotonic clock
-        self._last: dict[str, tuple[float, float, float]] = {}
-
-    def seconds(self, query_id: str, read: float, lag: float, now: float) -> float:
-        """For how long a query has stood at ``read`` while its lag has grown to ``lag``; 0: it has not.
-
-        Args:
-            query_id: the query.
-            read: how many offsets it has read, in all topics.
-            lag: how many it has not.
-            now: on the monotonic clock.
-        """
-        last_read, last_lag, since = self._last.get(query_id, (read, lag, now))
-        if read != last_read or lag <= last_lag:
-            last_lag, since = lag, now
-        self._last[query_id] = read, last_lag, since
-        return now - since
-
-    def keep(self, query_ids: Collection[str]) -> None:
-        """Forget all other queries."""
-        self._last = {id_: last for id_, last in self._last.items() if id_ in query_ids}
-
-
 class Measures:
     """The metrics of an engine.
 
@@ -177,7 +150,6 @@ class Measures:
     def __init__(self, services: Services, queries: QueryService) -> None:
         self._services = services
         self._queries = queries
-        self._halts = Halts()
 
     def figures(self) -> list[Figure]:
         """All current samples. Those that are currently unavailable are left out."""
@@ -194,7 +166,7 @@ class Measures:
         samples = [
             figure for query in persistent for figure in self._query(query, ends, traffic.get(query.id))
         ]
-        self._halts.keep({query.id for query in persistent})
+        services.queries.figures.halts.keep({query.id for query in persistent})
         for query in persistent:
             if query.id in traffic:
                 samples += _traffic(query, traffic[query.id])
@@ -259,10 +231,9 @@ class Measures:
                 all_lag += lag
                 yield Figure(LAG, (query.id, topic), lag)
         if traffic is not None and query.state is State.RUNNING:
-            waiting = traffic.waiting_ms
-            fetched_s = 0 if waiting is None else max(0.0, time.time() - waiting / 1000)
-            halted_s = self._halts.seconds(query.id, all_read, all_lag, time.monotonic())
-            yield Figure(LAG_SECONDS, (query.id,), max(fetched_s, halted_s))
+            figures = self._services.queries.figures
+            figures.halts.note(query.id, all_read, all_lag, time.monotonic())
+            yield Figure(LAG_SECONDS, (query.id,), figures.lag_s(query.id, traffic))
 
 
 def _traffic(query: ManagedQuery, traffic: Traffic) -> Iterator[Figure]:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import os
+import pwd
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,6 +143,19 @@ def joined(port: int, secret: str) -> Iterator[None]:
     finally:
         for name in _ADDRESS:
             del os.environ[name]
+
+
+def name_user() -> None:
+    """Tell Hadoop, within ``joined``, who runs the JVM where the system has no name for that user.
+
+    Containers may run as any user. Hadoop, which finds no name, refuses to read and write files.
+    """
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        SparkContext._ensure_initialized()
+        users = getattr(SparkContext._jvm, "org.apache.hadoop.security.UserGroupInformation")
+        users.setLoginUser(users.createRemoteUser(os.environ.get("HADOOP_USER_NAME") or str(os.getuid())))
 
 
 def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], object]]:

@@ -313,6 +313,7 @@ class SparkProcess:
         port, secret = self._launch(class_path, more, archive)
         os.environ["PYSPARK_PYTHON"] = sys.executable
         with jvm.joined(port, secret):
+            jvm.name_user()
             conf = SparkConf().setMaster(master.url(self.master)).setAppName("ksql-spark")
             warehouse = (self.work_dir / "warehouse").as_uri()
             for name, value in {
@@ -467,6 +468,8 @@ class SparkProcess:
                 f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}",
                 f"-Dksql.log.file={self.work_dir / 'spark.log'}",
                 f"-Djava.io.tmpdir={self.work_dir / 'tmp'}",
+                # Java asks the system, which has none for a user without a name
+                f"-Duser.home={Path.home()}",
                 "-cp",
                 # an archive of classes serves a class path that begins as its own
                 os.pathsep.join([*map(str, [*class_path, *more]), *filter(None, [own])]),

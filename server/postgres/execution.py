@@ -61,6 +61,8 @@ _ROWS_AT_ONCE = 500
 _MAX_HELD_BYTES = 64 << 20
 #: what conditions give for NULL: on this port, what SQL says, unless the client sets it
 _NULLS = "ksql.sql.nulls"
+#: what a text literal is: on this port, without a type, unless the client sets it
+_LITERALS = "ksql.sql.literals"
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
@@ -192,6 +194,8 @@ class Execution:
         if 0 in listed:
             types_by_place = await self.types_of(statement) if columns else {}
             types_by_place[parameters.LIMIT] = values.INT8.oid
+            if statement.kind == Kind.CATALOG:
+                types_by_place |= parameters.OIDS
             listed = [
                 oid
                 or values.oid_of(casts.get(number, ""))
@@ -242,6 +246,11 @@ class Execution:
                 await self._open_catalog(portal)
             case Kind.SHOW:
                 name = statement.details["name"]
+                if name == "all":
+                    listed = sorted({**self.settings.values, **self.settings.properties}.items())
+                    portal.columns = (Column("name", values.TEXT), Column("setting", values.TEXT))
+                    portal.batches = once(listed)
+                    return
                 portal.columns = (Column(name, values.TEXT),)
                 value = (
                     self.settings.values.get(name, "")
@@ -289,6 +298,8 @@ class Execution:
         properties = dict(self.settings.properties)
         if statement.kind == Kind.QUERY or statement.tag in ("UPDATE", "DELETE"):
             properties = {_NULLS: "ansi"} | properties
+        if statement.kind == Kind.QUERY or statement.changes_rows:
+            properties = {_LITERALS: "untyped"} | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts

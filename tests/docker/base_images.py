@@ -45,7 +45,7 @@ JAVA_FOLDER = "opt/java/openjdk"
 
 _KAFKA = """#!/bin/sh
 # as in apache/kafka: the variable KAFKA_A_B is the property a.b
-set -eu
+set -euf  # what java is given has patterns of its own
 env | sed -n 's/^KAFKA_\\([A-Z_]*\\)=/\\1=/p' | while IFS= read -r line; do
   printf '%s=%s\\n' "$(printf %s "${line%%=*}" | tr A-Z_ a-z.)" "${line#*=}"
 done > /tmp/server.properties

@@ -4,32 +4,64 @@ from __future__ import annotations
 
 import configparser
 import contextlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from tests import waiting
 from tests.docker import base_images
 
 ROOT = base_images.ROOT
 #: podman-compose is installed in an environment of its own: `make test-containers`
 COMPOSE = ROOT / "build" / "podman-compose" / "bin" / "podman-compose"
+#: what runs containers, and Debian's packages with them and with what lets containers find each other by name
+PROGRAMS = ("podman", "buildah", "runc", "debootstrap", "catatonit")
+PACKAGES = (*PROGRAMS, "containernetworking-plugins", "golang-github-containernetworking-plugin-dnsname")
 IMAGE = "localhost/ksql-spark:local"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+#: README's session
+SESSION = """
+CREATE STREAM orders (id INT KEY, item STRING, price DOUBLE)
+  WITH (KAFKA_TOPIC = 'orders', PARTITIONS = 1, VALUE_FORMAT = 'JSON');
+SET 'auto.offset.reset' = 'earliest';
+CREATE TABLE sales AS
+  SELECT item, COUNT(*) AS n, SUM(price) AS revenue FROM orders GROUP BY item;
+INSERT INTO orders VALUES (1, 'tea', 3.5);
+INSERT INTO orders VALUES (2, 'coffee', 4.0);
+INSERT INTO orders VALUES (3, 'tea', 3.5);
+SELECT * FROM sales EMIT CHANGES LIMIT 3;
+"""
+LOOKUP = "SELECT * FROM sales WHERE item = 'tea';"
 
 
 def why_not() -> str:
     """Why containers do not run here; empty if they do."""
     if "TEST_CONTAINERS" not in os.environ:
         return "TEST_CONTAINERS names no folder for images: make test-containers"
-    missing = [name for name in ("podman", "buildah", "runc", "debootstrap") if shutil.which(name) is None]
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
     if missing:
-        return f"without {', '.join(missing)}: apt-get install podman buildah runc debootstrap catatonit"
-    return "" if os.getuid() == 0 else "only root may make and run these containers"
+        return f"without {', '.join(missing)}: apt-get install {' '.join(PACKAGES)}"
+    if os.getuid() != 0:
+        return "only root may make and run these containers"
+    return "" if COMPOSE.exists() else "without podman-compose: make test-containers"
+
+
+#: of each test that runs containers
+MARKS = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+    pytest.mark.usefixtures("image"),
+]
 
 
 def environment(storage: Path) -> dict[str, str]:
@@ -40,8 +72,8 @@ def environment(storage: Path) -> dict[str, str]:
     )
     (storage / "containers.conf").write_text(
         f'[containers]\ninit_path = "{shutil.which("catatonit") or ""}"\n'
-        # as low as any machine allows
-        'default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
+        # podman's own are more than a container may allow that this runs in
+        'default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n'
         '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
     )
     return {
@@ -55,19 +87,82 @@ def environment(storage: Path) -> dict[str, str]:
 def podman(*arguments: str, check: bool = True) -> str:
     """The output of a command of podman."""
     done = subprocess.run(["podman", *arguments], capture_output=True, text=True)
-    assert not check or done.returncode == 0, done.stderr
+    assert not check or done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
 
 
+def state(container: str) -> dict[str, Any]:
+    """What podman says about the state of a container."""
+    (described,) = json.loads(podman("inspect", container))
+    return dict(described["State"])
+
+
+def logs(container: str) -> str:
+    """What a container has printed, to standard error, too."""
+    command = ["podman", "logs", container]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout.strip()
+
+
+def is_healthy(container: str) -> bool:
+    """Run a container's health check, as an engine does at intervals."""
+    return subprocess.run(["podman", "healthcheck", "run", container], capture_output=True).returncode == 0
+
+
+def answers(url: str) -> bool:
+    """Whether a GET succeeds, as a probe does it."""
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def await_answer(url: str, container: str) -> None:
+    """Wait until a container answers; fails at once if it ends and nothing starts it again."""
+
+    def is_there() -> bool:
+        (described,) = json.loads(podman("inspect", container))
+        is_restarted = described["HostConfig"]["RestartPolicy"]["Name"] not in ("", "no")
+        assert described["State"]["Running"] or is_restarted, f"{described['State']}\n{logs(container)}"
+        return answers(url)
+
+    waiting.until(is_there, lambda: logs(container))
+
+
+class Compose:
+    """A compose file, run by podman-compose.
+
+    Args:
+        file: its name in docker/.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._command = [str(COMPOSE), "--file", str(base_images.FOLDER / file)]
+
+    def __call__(self, *arguments: str, text: str = "") -> str:
+        """The output of a command with ``text`` as input."""
+        done = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
 def build() -> None:
-    """Build the image, unless it is there, with this machine's mirrors and certificates."""
-    if subprocess.run(["podman", "image", "exists", IMAGE]).returncode == 0:
-        return
+    """Build the image with this machine's mirrors and certificates; steps with the same input are kept."""
     base_images.main()
     with _mounts() as mounts:
         arguments = [f"--build-arg={name}={os.environ[name]}" for name in _mirrors(os.environ)]
         command = [
-            *("buildah", "bud", "--isolation", "chroot", "--file", "docker/Dockerfile", "--tag", IMAGE),
+            *(
+                "buildah",
+                "bud",
+                "--layers",
+                "--isolation",
+                "chroot",
+                "--file",
+                "docker/Dockerfile",
+                "--tag",
+                IMAGE,
+            ),
             *("--ignorefile", "docker/Dockerfile.dockerignore"),
             *(f"--volume={mount}" for mount in mounts),
             *arguments,

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.config import Config
+from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
+from ksql_spark.engine.bootstrap.registry import RegistryOfSpark
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import FramedSerde, SerdeSpec, bind
 from ksql_spark.formats.capabilities import KINDS
@@ -18,6 +21,7 @@ from ksql_spark.schema_registry import AVRO, RegisteredSchema
 from ksql_spark.services import java
 from ksql_spark.services.child import is_alive
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
+from ksql_spark.spark.session import SparkProcess
 from tests.formats import samples
 
 WAIT_S = 30.0
@@ -171,3 +175,10 @@ def test_one_that_does_not_start_is_tried_again_if_it_has_schemas() -> None:
     assert started.acquire(timeout=WAIT_S)
     registry.close()
     assert fake.starts == 4
+
+
+def test_its_port_is_a_property(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EmbeddedRegistry, "start", lambda self: None)
+    config = Config({"ksql.spark.schema.registry.port": "8181"})
+    registry = RegistryOfSpark(config, tmp_path, SparkProcess(tmp_path)).create(Lifecycle(threading.RLock()))
+    assert registry is not None and registry.url == "http://127.0.0.1:8181/apis/ccompat/v7"

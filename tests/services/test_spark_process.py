@@ -1,4 +1,4 @@
-"""A JVM that is frozen does not hold up a stop."""
+"""A JVM that is frozen does not hold up a stop; one of a user without a name runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,3 +91,19 @@ def test_a_jvm_that_answers_is_not_killed(
     monkeypatch.setattr(session, "ANSWER_S", 60.0)
     spark.kill_if_frozen()
     assert process.poll() is None
+
+
+def test_hadoop_learns_who_a_user_without_a_name_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/docker/test_image.py starts a whole server as one."""
+    asked: list[object] = []
+    hadoop = SimpleNamespace(createRemoteUser=lambda name: f"user {name}", setLoginUser=asked.append)
+    view = SimpleNamespace(**{"org.apache.hadoop.security.UserGroupInformation": hadoop})
+    monkeypatch.setattr(jvm.SparkContext, "_ensure_initialized", lambda: None)
+    monkeypatch.setattr(jvm.SparkContext, "_jvm", view)
+    monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    monkeypatch.setattr(jvm.os, "getuid", lambda: 0)
+    jvm.name_user()
+    assert not asked
+    monkeypatch.setattr(jvm.os, "getuid", lambda: 2**31 - 7)
+    jvm.name_user()
+    assert asked == [f"user {2**31 - 7}"]

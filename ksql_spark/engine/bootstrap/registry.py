@@ -95,7 +95,8 @@ class RegistryOfSpark:
                     "set ksql.schema.registry.url on all of them"
                 )
 
-        embedded = EmbeddedRegistry(self._data_dir / "registry", report=report)
+        port = int(self._config["ksql.spark.schema.registry.port"])
+        embedded = EmbeddedRegistry(self._data_dir / "registry", port, report)
         registry = RegistryOnDemand(embedded, started, report)
         lifecycle.on_stop(registry.close)
         lifecycle.kills(embedded.kill)

@@ -3,9 +3,44 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 from ksql_spark.spark.processing_log import Counts, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
+
+
+class Halts:
+    """Notes for how long queries have not read on although records came, as while a slow function runs."""
+
+    def __init__(self) -> None:
+        #: query id -> offsets that it had read, its lag then, and when that was, on the monotonic clock
+        self._last: dict[str, tuple[float, float, float]] = {}
+        #: query id -> for how long it had halted when it was looked at
+        self._seconds: dict[str, float] = {}
+
+    def note(self, query_id: str, read: float, lag: float, now: float) -> None:
+        """Note how far a query is.
+
+        Args:
+            query_id: the query.
+            read: how many offsets it has read, in all topics.
+            lag: how many it has not.
+            now: on the monotonic clock.
+        """
+        last_read, last_lag, since = self._last.get(query_id, (read, lag, now))
+        if read != last_read or lag <= last_lag:
+            last_lag, since = lag, now
+        self._last[query_id] = read, last_lag, since
+        self._seconds[query_id] = now - since
+
+    def seconds(self, query_id: str) -> float:
+        """For how long a query had stood still while its lag grew, as noted last; 0: it had not."""
+        return self._seconds.get(query_id, 0.0)
+
+    def keep(self, query_ids: Collection[str]) -> None:
+        """Forget all other queries."""
+        self._last = {id_: last for id_, last in self._last.items() if id_ in query_ids}
+        self._seconds = {id_: last for id_, last in self._seconds.items() if id_ in query_ids}
 
 
 class QueryFigures:
@@ -21,6 +56,7 @@ class QueryFigures:
         self._unreadable: dict[str, tuple[int, int]] = {}
         #: the number of records that push queries could not read, including those that have ended
         self.unreadable_by_push = 0
+        self.halts = Halts()
 
     @property
     def logs_records(self) -> bool:
@@ -41,6 +77,12 @@ class QueryFigures:
     def traffic(self) -> dict[str, Traffic]:
         """Records and bytes that queries have read and written, by id, since Spark's JVM started."""
         return self._log.traffic() if self._log is not None else {}
+
+    def lag_s(self, query_id: str, traffic: Traffic) -> float:
+        """For how long the oldest record has waited for a query; 0: none waits."""
+        waiting = traffic.waiting_ms
+        fetched_s = 0.0 if waiting is None else max(0.0, time.time() - waiting / 1000)
+        return max(fetched_s, self.halts.seconds(query_id))
 
     def state_entries(self, query_id: str, run_id: str) -> int:
         """The number of entries in the state of a Spark query, ``run_id``, of a query."""
@@ -68,4 +110,4 @@ class QueryFigures:
             self._log.forget(query_id)
 
 
-__all__ = ["QueryFigures"]
+__all__ = ["Halts", "QueryFigures"]

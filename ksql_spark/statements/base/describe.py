@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -293,8 +292,8 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
                 yield f"Latency to {topic}", f"{spread}, from the records' timestamps on{_old(times)}"
         if traffic.pauses.total:
             yield "Pauses for checkpoints", f"{traffic.pauses.total}, together {traffic.pauses.sum_s:.3f} s"
-        if traffic.waiting_ms is not None and query.state is State.RUNNING:
-            waits_s = max(0.0, time.time() - traffic.waiting_ms / 1000)
+        waits_s = services.queries.figures.lag_s(query.id, traffic)
+        if waits_s and query.state is State.RUNNING:
             yield "Lag", f"the oldest record has waited for {waits_s:.3f} s"
     counts = services.queries.figures.counts(query.id)
     kinds = ("unreadable", "failed", "late", "lost")

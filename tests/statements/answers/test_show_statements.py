@@ -165,6 +165,12 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     assert f"Latency to A: p50 within 0.001 s, p95 within 0.01 s, p99 more than 0.01 s, {after}{old}" in lines
     assert "Pauses for checkpoints: 3, together 0.700 s" in lines
     assert any(line.startswith("Lag: the oldest record has waited for ") for line in lines)
+    halted = found._replace(waiting_ms=None)
+    monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": halted})
+    for lag, now in ((0, 10.0), (60, 17.5)):
+        world.queries.figures.halts.note("CSAS_A_2", 5, lag, now)
+    (again,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
+    assert "Lag: the oldest record has waited for 7.500 s" in again["topology"].splitlines()
     assert "Bad records: 2 unreadable, 3 late" in lines
     assert "Failures: 4 since the server started" in lines
     statistics = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["statistics"].splitlines()
