@@ -507,7 +507,7 @@ class Catalog:
             return type_.shown if type_ else None
 
         def oid_of(name: Any, *_: Any) -> int | None:
-            bare = str(name).rpartition(".")[2].strip('"')
+            bare = str(name).rpartition(".")[2].strip().strip('"')
             row = self._db.execute("SELECT oid FROM pg_catalog.pg_type WHERE typname = ?", (bare,)).fetchone()
             return self._oids.get(bare) or (row[0] if row else None)
 
@@ -667,6 +667,9 @@ class Catalog:
         inner = expression.unalias() if expression is not None else None
         if isinstance(inner, exp.Cast) and inner.to.is_type("text", "varchar"):
             return values.TEXT
+        is_number = isinstance(inner, exp.Cast) and inner.to.sql("postgres").lower() in ("int", "oid")
+        if is_number and not any(column):
+            return values.INT4  # also of a statement that has no values yet
         column_name = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
         is_boolean = isinstance(inner, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or))
         there = [value for value in column if value is not None]

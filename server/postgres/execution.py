@@ -296,9 +296,9 @@ class Execution:
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
         properties = dict(self.settings.properties)
-        if statement.kind == Kind.QUERY or statement.tag in ("UPDATE", "DELETE"):
+        if statement.is_read or statement.tag in ("UPDATE", "DELETE"):
             properties = {_NULLS: "ansi"} | properties
-        if statement.kind == Kind.QUERY or statement.changes_rows:
+        if statement.is_read or statement.changes_rows:
             properties = {_LITERALS: "untyped"} | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)

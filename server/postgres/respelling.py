@@ -164,6 +164,10 @@ class _Respelling:
         """Write a token, and those behind it that belong to it; returns the last of them."""
         frame, token, this = self._frames[-1], self._tokens[at], self._word(at)
         following = self._word(at + 1)
+        if at == 0 and this == "TABLE":  # TABLE name, which stands for a query
+            self._is_joined = False
+            frame.written.append("SELECT * FROM")
+            return at
         is_member = at > 0 and self._word(at - 1) in (".", ":", "->")
         if this and this == frame.closes and not (this == "END" and is_member):
             self._close_calls(frame)

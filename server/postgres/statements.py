@@ -99,6 +99,13 @@ class PgStatement:
     labels: tuple[str, ...] = ()
 
     @property
+    def is_read(self) -> bool:
+        """Whether it is a query, or explains one."""
+        words = self.text.split(None, 2) if self.tag == "EXPLAIN" else []
+        is_explained = len(words) > 1 and words[1].upper() in ("SELECT", "WITH", "VALUES", "TABLE")
+        return self.kind == Kind.QUERY or is_explained
+
+    @property
     def changes_rows(self) -> bool:
         """Whether it changes rows now, and starts no query."""
         return self.tag in ("UPDATE", "DELETE") or (self.tag.startswith("INSERT") and self.tag != _STARTS)
@@ -486,6 +493,8 @@ class _Reader(Cursor):
         """EXECUTE name [(literals)]."""
         self.expect_word("EXECUTE")
         name = self._name()
+        if [word_at(self._tokens, self.at + place) for place in (0, 1)] == ["(", ")"]:
+            self.skip(2)
         arguments = tuple(self.bracketed(lambda: self.listed(self._literal))) if not self.at_end() else ()
         return self._statement(Kind.EXECUTE, name=name, arguments=arguments)
 

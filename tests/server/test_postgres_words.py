@@ -19,6 +19,7 @@ from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import statement_of
+from ksql_spark.server.postgres.values import INT4
 from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
@@ -166,6 +167,8 @@ def test_prepare_and_execute(port: Port) -> None:
             connection.execute("PREPARE one AS SELECT 1")
         with pytest.raises(psycopg.errors.SyntaxError, match="takes 2 parameters"):
             connection.execute("EXECUTE one(1)")
+        with pytest.raises(psycopg.errors.SyntaxError, match="takes 2 parameters"):
+            connection.execute("EXECUTE one()")
         with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"\$1 is wrong"):
             connection.execute("EXECUTE one('x', 'y')")
         with pytest.raises(psycopg.errors.SyntaxError, match=r"Unexpected '\+'"):
@@ -342,6 +345,12 @@ def test_a_limit_with_a_type() -> None:
     )
 
 
+def test_a_table_as_a_query(port: Port) -> None:
+    assert statement_of("TABLE public.rides").text == "SELECT * FROM        rides;"
+    with port.connect() as connection:
+        assert len(connection.execute("TABLE rides").fetchall()) == 2
+
+
 def test_a_moment_of_a_table_is_no_literal() -> None:
     text = "SELECT * FROM sales AS OF TIMESTAMP '2026-01-31T12:00'"
     assert statement_of(text).text == f"{text};"
@@ -353,6 +362,8 @@ def test_texts_without_a_type_where_rows_are_read_and_changed(port: Port) -> Non
             ("SELECT * FROM rides WHERE i = '1'", "untyped"),
             ("INSERT INTO rides (a) VALUES ('1')", "untyped"),
             ("UPDATE zones SET a = '1'", "untyped"),
+            ("EXPLAIN VERBOSE SELECT NULL FROM rides", "untyped"),
+            ("EXPLAIN CREATE STREAM copy AS SELECT * FROM rides", None),
             ("INSERT INTO rides SELECT s FROM r EMIT CHANGES", None),
             ("CREATE STREAM copy AS SELECT * FROM rides", None),
         ):
@@ -388,6 +399,8 @@ def test_types_as_drivers_look_them_up(catalog: Catalog) -> None:
 
 def test_a_name_as_a_parameter_becomes_an_oid(catalog: Catalog) -> None:
     assert ask(catalog, "SELECT 'int4'::text::regtype::oid").rows == ((23,),)
+    assert ask(catalog, """SELECT '"pg_catalog" . "int4"'::regtype::oid""").rows == ((23,),)
+    assert ask(catalog, "SELECT ''::text::regtype::oid").types == (INT4,)
 
 
 def test_schemas_in_the_path(catalog: Catalog) -> None:
