@@ -109,9 +109,17 @@ SELECT id FROM sales WHERE place->city = 'Ulm' AND item LIKE 'j%';
 -- 4  | NULL   | 9.99   | NULL                    | NULL                       | NULL
 CREATE INDEX sales_item_idx ON sales (amount);
 --@error: INVALID_STATEMENT
+-- Cannot add index 'SALES_ITEM_IDX': SALES has an index with the same name already. Choose another name, or write CREATE INDEX IF NOT EXISTS.
+-- line 1:14
+--   CREATE INDEX sales_item_idx ON sales (amount)
+--                ^^^^^^^^^^^^^^
 DROP INDEX by_amount;
 DROP INDEX by_amount;
 --@error: INVALID_STATEMENT
+-- Index BY_AMOUNT does not exist. SHOW INDEXES lists all of them.
+-- line 1:12
+--   DROP INDEX by_amount
+--              ^^^^^^^^^
 CREATE INDEX by_amount ON sales (amount, id);
 SELECT id FROM sales WHERE amount = 9.99 AND id > 3;
 --@rows
@@ -120,6 +128,10 @@ SELECT id FROM sales WHERE amount = 9.99 AND id > 3;
 DROP TABLE sales;
 DROP INDEX by_amount;
 --@error: INVALID_STATEMENT
+-- Index BY_AMOUNT does not exist. SHOW INDEXES lists all of them.
+-- line 1:12
+--   DROP INDEX by_amount
+--              ^^^^^^^^^
 
 --@test: what cannot be in an index
 CREATE INDEX ON sales (tags);
