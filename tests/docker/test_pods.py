@@ -112,7 +112,7 @@ def folder(image: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     compose = Compose("compose.cluster.yaml")
     made = tmp_path_factory.mktemp("volumes")
     try:
-        compose("up", "--detach", "broker")
+        compose.up("broker")
         for name in PODS:
             start(name, made)
         yield made
