@@ -1,8 +1,12 @@
-"""DATEs and TIMESTAMPs of all years as the REST API writes them; ``client.values.far_instant`` reads them."""
+"""DATEs and TIMESTAMPs of all years as the REST API writes them; ``client.values.far_instant`` reads them.
+
+Users also write them in PostgreSQL's forms, with a blank for ``T`` and with zones.
+"""
 
 from __future__ import annotations
 
 import datetime
+import re
 
 _EPOCH = datetime.date(1970, 1, 1)
 _DAY_MS = 86_400_000
@@ -39,3 +43,49 @@ def timestamp_text(milliseconds: int) -> str:
         days, in_day = divmod(milliseconds, _DAY_MS)
         time = (datetime.datetime.min + datetime.timedelta(milliseconds=in_day)).time()
         return f"{date_text(days)}T{time.isoformat(timespec='milliseconds')}"
+
+
+#: zones that PostgreSQL leaves out behind a date and a time of a day
+_ZONED_DATE = re.compile(r"(\d{4}-\d\d-\d\d) ?[+-]\d\d(?::?\d\d)?$")
+_ZONE = re.compile(r" ?(Z|[+-]\d\d(?::?\d\d)*)$")
+
+
+def read_timestamp(text: str) -> str | None:
+    """A timestamp, as PostgreSQL reads it, in UTC as the REST API writes it; None if it is none, or far away.
+
+    >>> read_timestamp("2024-02-29 12:00+02"), read_timestamp("2024-02-29"), read_timestamp("noon")
+    ('2024-02-29T10:00:00.000', '2024-02-29T00:00:00.000', None)
+    """
+    try:
+        timestamp = datetime.datetime.fromisoformat(text.strip())
+        if timestamp.tzinfo is not None:
+            timestamp = timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+    return timestamp.isoformat(timespec="milliseconds")
+
+
+def read_date(text: str) -> str | None:
+    """A date, as PostgreSQL reads it: without a time and a zone behind it; None if it is none, or far away.
+
+    >>> read_date("2024-02-29 23:00:00-05"), read_date("2024-02-29 +01"), read_date("today")
+    ('2024-02-29', '2024-02-29', None)
+    """
+    try:
+        return datetime.datetime.fromisoformat(_ZONED_DATE.sub(r"\1", text.strip())).date().isoformat()
+    except ValueError:
+        return None
+
+
+def read_time(text: str) -> str | None:
+    """A time of a day, without a zone; None if it is none.
+
+    >>> read_time("12:34:56+02"), read_time("noon")
+    ('12:34:56', None)
+    """
+    bare = _ZONE.sub("", text.strip())
+    try:
+        datetime.time.fromisoformat(bare)
+    except ValueError:
+        return None
+    return bare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -94,7 +95,11 @@ class Ours:
     def cpu_s(self) -> float:
         """The CPU time of Spark's JVM and of the processes of user functions so far."""
         spark = psutil.Process(self._services.spark.process.pid)
-        return sum(sum(process.cpu_times()[:2]) for process in (spark, *spark.children(recursive=True)))
+        total = 0.0
+        for process in (spark, *spark.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):  # it ended just now
+                total += sum(process.cpu_times()[:2])
+        return total
 
     def kill(self) -> None:
         """Kill the JVM that runs the queries; the engine starts another one."""

@@ -140,8 +140,8 @@ class Spec:
 
     - ``spark_table``: over a table, whose changes retract a row and add another. Its last argument is the
       text of an INT column: 1 adds the row, -1 retracts it. None: not over tables.
-    - ``spark_distinct``: of distinct values only, which it keeps (DISTINCT). None: DISTINCT is refused.
-    - ``spark_table_distinct``: the same over a table.
+    - ``spark_distinct``: of distinct values only, which it keeps (DISTINCT in batches, sessions and sliding
+      windows; elsewhere the operator keeps them). None: DISTINCT is refused.
     - ``spark_merged``: for merging partial results whose rows arrived interleaved (session windows). None:
       ``spark`` does that too. ``merge`` says whether session windows are possible at all.
 
@@ -192,7 +192,6 @@ class Spec:
     spark_table: Lowering | None = None
     spark_merged: Lowering | None = None
     spark_distinct: Lowering | None = None
-    spark_table_distinct: Lowering | None = None
     settings: tuple[str, ...] = ()
     merge: bool = False
     by_arrival: bool = False

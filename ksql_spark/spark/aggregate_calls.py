@@ -8,6 +8,7 @@ from typing import Any
 
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.functions import registry
+from ksql_spark.functions.aggregates.collected import ordered
 from ksql_spark.functions.lowering import lower
 from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.spark.frames import named, quoted
@@ -21,11 +22,15 @@ def arguments(
     setting: Callable[[str], Any],
     types: dict[str, SqlType],
     columns: list[str],
+    *,
+    once_with: int | None = None,
 ) -> list[str]:
     """Texts of an aggregate's arguments; those that are not constants are columns, which are added.
 
     A call with FILTER has a column ``__filter_<number>``, and always a column as its first argument, by which
-    AggregateFilters.java knows whose FILTER that is.
+    AggregateFilters.java knows whose FILTER that is. With ``once_with``, it is
+    ``__distinct_<number>_<once_with>``, and the operator lets each value of the first argument pass once
+    (DistinctValues.java).
 
     Args:
         call: the aggregate.
@@ -34,20 +39,26 @@ def arguments(
         setting: the value of a property.
         types: the columns, to which these are added.
         columns: their texts.
+        once_with: of a call with DISTINCT, in an operator that keeps the values of each group: the number of
+            the first call that keeps values of the same argument.
     """
     texts = []
-    has_filter = call.condition is not None
+    takes_once = once_with is not None
+    condition = Literal(True, BOOLEAN) if takes_once and call.condition is None else call.condition
+    has_filter = condition is not None
     expressions = call.arguments or ((Literal(1, INTEGER),) if has_filter else ())
     for j, argument in enumerate(expressions):
         if isinstance(argument, Literal) and (j > 0 or not has_filter):
             texts.append(lower(argument))  # constants (k of TOPK, flags) stay in the call
             continue
         types[f"__arg_{number}_{j}"] = argument.type
-        columns.append(named(lowered(argument, f"An argument of {call.function}"), f"__arg_{number}_{j}"))
+        text = lowered(argument, f"An argument of {call.function}")
+        columns.append(named(ordered(text, argument.type) if takes_once else text, f"__arg_{number}_{j}"))
         texts.append(quoted(f"__arg_{number}_{j}"))
-    if call.condition is not None:
-        types[f"__filter_{number}"] = BOOLEAN
-        columns.append(named(lowered(call.condition, f"FILTER of {call.function}"), f"__filter_{number}"))
+    if condition is not None:
+        column = f"__distinct_{number}_{once_with}" if takes_once else f"__filter_{number}"
+        types[column] = BOOLEAN
+        columns.append(named(lowered(condition, f"FILTER of {call.function}"), column))
     return [*texts, *(str(setting(name)) for name in registry.require(call.function).settings)]
 
 

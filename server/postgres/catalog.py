@@ -22,7 +22,7 @@ from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
-from ksql_spark.server.postgres.failures import CatalogError
+from ksql_spark.server.postgres.failures import REFUSED, CatalogError
 from ksql_spark.server.postgres.labels import UNNAMED
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
 from ksql_spark.server.postgres.values import PgType
@@ -56,6 +56,15 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_VIEW = re.compile(r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?VIEW\s+(?:`(?:[^`]|``)*`|\w+)\s+AS\s+", re.IGNORECASE)
+#: kinds of types; any other is of texts
+_CATEGORIES = {
+    values.BOOL: "B", values.INT4: "N", values.INT8: "N", values.FLOAT8: "N", values.NUMERIC: "N",
+    values.DATE: "D", values.TIME: "D", values.TIMESTAMP: "D", values.BYTEA: "U", values.JSON: "U",
+    values.JSONB: "U",
+}  # fmt: skip
+#: types whose functions have an underscore in their names
+_SPACED = frozenset(("date", "time", "timestamp", "numeric", "json", "jsonb"))
 #: how names of functions begin that tools call at their start: one that is not there gives NULL
 _CATALOG_FUNCTIONS = ("pg_", "has_", "obj_", "col_", "shobj_", "txid_", "inet_", "_pg_")
 #: what a query does; any other action, such as ATTACH, PRAGMA or a write, is refused
@@ -77,7 +86,7 @@ pg_attribute: attrelid attname atttypid attlen attnum attndims atttypmod attnotn
   attstorage attcompression attacl attoptions attfdwoptions
 pg_type: oid typname typnamespace typowner typlen typbyval? typtype typcategory typispreferred?
   typisdefined? typdelim typrelid typelem typarray typnotnull? typbasetype typtypmod typndims typcollation
-  typdefault typinput typreceive
+  typdefault typinput typreceive typsend
 pg_index: indexrelid indrelid indnatts indnkeyatts indisunique? indisprimary? indisexclusion? indimmediate?
   indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs indpred
   indclass indcollation
@@ -281,14 +290,16 @@ class Catalog:
                 "pg_catalog.pg_type", oid=type_.oid, typname=type_.name, typnamespace=_PG_CATALOG,
                 typowner=_OWNER, typlen=type_.size, typbyval=int(0 < type_.size <= 8), typtype="b",
                 typisdefined=1, typdelim=",",
-                typcategory="A" if type_.element else "S", typelem=type_.element.oid if type_.element else 0,
-                typrelid=0, typarray=0, typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
+                typcategory="A" if type_.element else _CATEGORIES.get(type_, "S"),
+                typelem=type_.element.oid if type_.element else 0, typrelid=0,
+                typarray=0 if type_.element else values.array_oid_of(type_) or 0,
+                typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
                 typispreferred=0, typinput="array_in" if type_.element else f"{type_.name}in",
-                typreceive=type_.oid,
+                typreceive=type_.oid, typsend=type_.oid,
             )  # fmt: skip
             self._add(  # by this function, drivers tell arrays from other types
                 "pg_catalog.pg_proc", oid=type_.oid, pronamespace=_PG_CATALOG, proowner=_OWNER, prokind="f",
-                proname="array_recv" if type_.element else f"{type_.name}recv", prorettype=type_.oid,
+                proname=_receiver(type_), prorettype=type_.oid,
                 proretset=0, proargtypes="",
             )  # fmt: skip
         self._add(  # by which drivers know how long names may be
@@ -356,6 +367,7 @@ class Catalog:
             source = replace(source, fields=_with_bounds(source.fields))
         self._oids[name] = oid
         statement = source.statement.encode()[: _MAX_BYTES // 2].decode(errors="ignore")
+        statement = _VIEW.sub("", statement)  # as PostgreSQL, only the query
         self._statements[oid] = statement
         keys = [at for at, field in enumerate(source.fields, 1) if field.type == "KEY"] if is_table else []
         of = {"table_catalog": DATABASE, "table_schema": SCHEMA, "table_name": name}
@@ -449,7 +461,7 @@ class Catalog:
             return type_.shown if type_ else None
 
         def oid_of(name: Any, *_: Any) -> int | None:
-            bare = str(name).rpartition(".")[2].strip('"')
+            bare = str(name).rpartition(".")[2].strip().strip('"')
             row = self._db.execute("SELECT oid FROM pg_catalog.pg_type WHERE typname = ?", (bare,)).fetchone()
             return self._oids.get(bare) or (row[0] if row else None)
 
@@ -469,13 +481,17 @@ class Catalog:
             "current_database": lambda *_: DATABASE,
             "current_catalog": lambda *_: DATABASE,
             "current_schema": lambda *_: SCHEMA,
-            "current_schemas": lambda *_: _listed(["pg_catalog", SCHEMA]),
+            "current_schemas": lambda implicit=0, *_: _listed(
+                ["pg_catalog", SCHEMA] if implicit else [SCHEMA]
+            ),
             "current_user": lambda *_: self._session.user,
             "session_user": lambda *_: self._session.user,
             "user": lambda *_: self._session.user,
             "current_setting": self._setting,
             "set_config": lambda name, value, *_: value,
             "pg_sleep": lambda *_: "",
+            "pg_notify": _notify,
+            "_proc_name": {type_.oid: _receiver(type_) for type_ in values.TYPES}.get,
             "pg_get_function_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_identity_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_result": lambda oid: self._signatures.get(oid, ("", ""))[1],
@@ -606,6 +622,9 @@ class Catalog:
         inner = expression.unalias() if expression is not None else None
         if isinstance(inner, exp.Cast) and inner.to.is_type("text", "varchar"):
             return values.TEXT
+        is_number = isinstance(inner, exp.Cast) and inner.to.sql("postgres").lower() in ("int", "oid")
+        if is_number and not any(column):
+            return values.INT4  # also of a statement that has no values yet
         column_name = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
         is_boolean = isinstance(inner, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or))
         there = [value for value in column if value is not None]
@@ -640,6 +659,17 @@ def _check_expression(problem: str) -> None:
         raise CatalogError("42703", f'column "{name}" does not exist')
     else:
         raise CatalogError("0A000", f"A SELECT without FROM cannot compute this expression: {problem}.")
+
+
+def _receiver(type_: PgType) -> str:
+    """The name of the function that reads values of a type; by it, drivers tell types apart."""
+    if type_.element:
+        return "array_recv"
+    return f"{type_.name}{'_' if type_.name in _SPACED else ''}recv"
+
+
+def _notify(*_: Any) -> None:
+    raise CatalogError("0A000", REFUSED["NOTIFY"])
 
 
 def _interval(text: Any) -> None:

@@ -15,7 +15,8 @@ _REGEXPS = {
     "~*": ("_REGEXP_I", False),
     "!~*": ("_REGEXP_I", True),
 }
-
+#: columns of pg_type with functions, which are shown by their names
+_PROCEDURES = ("typreceive", "typsend")
 
 #: functions that return the present time, beside now()
 _CLOCKS = frozenset(("clock_timestamp", "statement_timestamp", "transaction_timestamp"))
@@ -46,6 +47,8 @@ def _one(node: exp.Expr) -> exp.Expr:
             return adapted
         case exp.Alias(alias=str()) if isinstance(node.args["alias"], exp.Identifier):
             node.args["alias"].set("quoted", True)  # any word may be one
+        case exp.Column() if node.name.lower() in _PROCEDURES and isinstance(node.parent, exp.Select):
+            return exp.alias_(exp.Anonymous(this="_PROC_NAME", expressions=[node.copy()]), node.name)
         case exp.Dot(this=exp.Paren(this=exp.Column() as column)):
             return column  # a member of what _pg_expandarray gave
         case exp.Bracket(expressions=[at]):
@@ -221,9 +224,12 @@ def _with_elements(select: exp.Select) -> exp.Expr:
 def _cast(node: exp.Cast) -> exp.Expr:
     to = node.to.sql("postgres").lower().rpartition(".")[2].strip('"')
     if to in ("regclass", "regtype", "regproc", "regnamespace", "regrole"):
-        is_text = isinstance(node.this, exp.Literal) and node.this.is_string
+        is_cast = isinstance(node.this, exp.Cast) and node.this.to.is_type("text")
+        is_text = is_cast or (isinstance(node.this, exp.Literal) and node.this.is_string)
         return exp.Anonymous(this="_OID_OF" if is_text else "_NAME_OF", expressions=[node.this])
     if to in ("text", "varchar", "name", "char"):
+        if isinstance(node.this, exp.Column) and node.this.name.lower() in _PROCEDURES:
+            return exp.Anonymous(this="_PROC_NAME", expressions=[node.this])
         return exp.cast(node.this, "text")
     if to in ("int", "integer", "int4", "int8", "bigint", "smallint", "oid"):
         return exp.cast(node.this, "bigint")

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from pygwire import BackendStateMachine, ConnectionPhase, FrontendMessageDecoder, messages
+from pygwire import BackendStateMachine, ConnectionPhase, FramingError, FrontendMessageDecoder, messages
 
 from ksql_spark import deadline
 from ksql_spark.deadline import Deadline
@@ -41,6 +41,8 @@ class Channel:
         self._writer = writer
         self._limits = limits
         self._decoder, self._phases = FrontendMessageDecoder(), BackendStateMachine()
+        #: whether the client sends rows of COPY
+        self._is_copying = False
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
         self._gone = asyncio.Event()
         self._cancelled = asyncio.Event()
@@ -59,7 +61,15 @@ class Channel:
     def received(self, data: bytes) -> Iterator[messages.PGMessage]:
         """The messages that are whole with ``data``. Raises what pygwire raises."""
         self._decoder.feed(data)
-        for message in self._decoder:
+        while (message := self._decoded()) is not None:
+            if self._is_copying:
+                if isinstance(message, (messages.Sync, messages.Flush)):
+                    continue  # which do not count among rows
+                if isinstance(message, (messages.CopyDone, messages.CopyFail)):
+                    self._is_copying = False
+                    self._decoder.phase = self._phases.phase
+                yield message
+                continue
             if isinstance(message, messages.Query) and self._phases.phase == ConnectionPhase.EXTENDED_QUERY:
                 # asyncpg sends a Query without a Sync before it, which PostgreSQL takes
                 self._phases.receive(messages.Sync())
@@ -67,6 +77,16 @@ class Channel:
             self._phases.receive(message)  # type: ignore[arg-type]  # the decoder knows what clients send
             self._decoder.phase = self._phases.phase
             yield message
+
+    def _decoded(self) -> messages.PGMessage | None:
+        """The next message that is whole."""
+        if self._is_copying:
+            self._decoder.phase = ConnectionPhase.COPY_IN
+            with contextlib.suppress(FramingError):
+                return next(self._decoder, None)
+            # a Sync before the rows, as libpq sends it
+            self._decoder.phase = ConnectionPhase.EXTENDED_QUERY
+        return next(self._decoder, None)
 
     async def has_more(self) -> bool:
         """Whether something of the client has arrived that was not read."""
@@ -99,6 +119,14 @@ class Channel:
         self._phases.send(message)  # type: ignore[arg-type]  # it refuses what only clients send
         self._decoder.phase = self._phases.phase
         self._writer.write(message.to_wire())
+
+    def ask_for_rows(self, response: messages.CopyInResponse) -> None:
+        """Begin COPY … FROM STDIN: until its end, the client sends rows.
+
+        The phases do not know of it: after COPY, they would allow no statement of the extended protocol.
+        """
+        self._is_copying = True
+        self.write([response.to_wire()])
 
     def write(self, wires: Iterable[bytes]) -> None:
         """Send messages that are bytes already."""

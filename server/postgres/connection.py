@@ -418,14 +418,18 @@ class Connection:
         if copying is not None:
             form = int(copying.is_binary)
             formats = [form] * len(portal.columns)
-            self._channel.send(messages.CopyOutResponse(overall_format=form, col_formats=formats))
+            # by bytes, since the phases would allow no statement of the extended protocol behind COPY
+            begin = messages.CopyOutResponse(overall_format=form, col_formats=formats)
+            self._channel.write([begin.to_wire()])
             if copying.is_binary:
                 head = BINARY_HEAD  # before the first row, in its message
             elif copying.has_header:
                 names = [column.name.encode() for column in portal.columns]
-                self._channel.send(messages.CopyData(data=copied(names, copying)))
+                self._channel.write([messages.CopyData(data=copied(names, copying)).to_wire()])
         encoders = [
-            column.type.binary if portal.format(at) or (copying and copying.is_binary) else column.type.text
+            column.type.binary
+            if (portal.format(at) if copying is None else copying.is_binary)
+            else column.type.text
             for at, column in enumerate(portal.columns)
         ]
         sent = 0
@@ -455,9 +459,8 @@ class Connection:
             self._channel.send(messages.PortalSuspended())
             return
         if copying is not None:
-            if copying.is_binary:
-                self._channel.send(messages.CopyData(data=head + BINARY_END))
-            self._channel.send(messages.CopyDone())
+            end = [messages.CopyData(data=head + BINARY_END)] if copying.is_binary else []
+            self._channel.write([one.to_wire() for one in (*end, messages.CopyDone())])
         tag = statement.tag if statement.tag in ("SHOW", "EXPLAIN") else f"SELECT {portal.count}"
         if statement.kind in (Kind.FETCH, Kind.COPY):
             tag = f"{statement.tag} {portal.count}"
@@ -472,7 +475,7 @@ class Connection:
         try:
             form = int(portal.prepared.statement.details["options"].is_binary)
             formats = [form] * len(target.columns)
-            self._channel.send(messages.CopyInResponse(overall_format=form, col_formats=formats))
+            self._channel.ask_for_rows(messages.CopyInResponse(overall_format=form, col_formats=formats))
             await self._channel.flush()
             pieces: list[bytes] = []
             size, failed = 0, None

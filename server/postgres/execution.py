@@ -59,6 +59,8 @@ _ROWS_AT_ONCE = 500
 _MAX_HELD_BYTES = 64 << 20
 #: what conditions give for NULL: on this port, what SQL says, unless the client sets it
 _NULLS = "ksql.sql.nulls"
+#: what a text literal is: on this port, without a type, unless the client sets it
+_LITERALS = "ksql.sql.literals"
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
@@ -190,6 +192,8 @@ class Execution:
         if 0 in listed:
             types_by_place = await self.types_of(statement) if columns else {}
             types_by_place[parameters.LIMIT] = values.INT8.oid
+            if statement.kind == Kind.CATALOG:
+                types_by_place |= parameters.OIDS
             listed = [
                 oid
                 or values.oid_of(casts.get(number, ""))
@@ -240,6 +244,11 @@ class Execution:
                 await self._open_catalog(portal)
             case Kind.SHOW:
                 name = statement.details["name"]
+                if name == "all":
+                    listed = sorted({**self.settings.values, **self.settings.properties}.items())
+                    portal.columns = (Column("name", values.TEXT), Column("setting", values.TEXT))
+                    portal.batches = once(listed)
+                    return
                 portal.columns = (Column(name, values.TEXT),)
                 value = (
                     self.settings.values.get(name, "")
@@ -285,8 +294,10 @@ class Execution:
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
         properties = dict(self.settings.properties)
-        if statement.kind == Kind.QUERY or statement.tag in ("UPDATE", "DELETE"):
+        if statement.is_read or statement.tag in ("UPDATE", "DELETE"):
             properties = {_NULLS: "ansi"} | properties
+        if statement.is_read or statement.changes_rows:
+            properties = {_LITERALS: "untyped"} | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts

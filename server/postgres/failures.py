@@ -20,6 +20,17 @@ _STATES = {
     "INTERNAL": "XX000",
 }  # fmt: skip
 
+#: statements of PostgreSQL that are not there, and what to do
+REFUSED = {
+    "LISTEN": "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES sends rows as they arrive.",
+    "NOTIFY": "NOTIFY is not supported. INSERT a row into a stream; SELECT … EMIT CHANGES sends it on.",
+    "COMMENT": "COMMENT ON is not supported: streams and tables have no comments.",
+    "GRANT": "GRANT is not supported: the server's settings say which roles a user has.",
+    "REVOKE": "REVOKE is not supported: the server's settings say which roles a user has.",
+    "DO": "DO is not supported: there is no language of procedures.",
+    "CALL": "CALL is not supported: there are no procedures.",
+}
+
 
 class Failure(Exception):
     """An error for the client, with PostgreSQL's code for it."""

@@ -15,11 +15,18 @@ from ksql_spark.server.postgres import values
 from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.names import shown_name
 from ksql_spark.server.postgres.respelling import word_at
-from ksql_spark.server.postgres.statements import PgStatement, before_emit
+from ksql_spark.server.postgres.statements import Kind, PgStatement, before_emit
 from ksql_spark.server.postgres.trees import tree_of
 
 #: a parameter that is a number of rows
 LIMIT = -1
+
+#: columns of the catalog whose values are oids, as `columns_of` returns them -> the type
+OIDS = dict.fromkeys(
+    ("OID", "ATTRELID", "ATTTYPID", "INDRELID", "INDEXRELID", "CONRELID", "CONNAMESPACE", "RELNAMESPACE",
+     "TYPNAMESPACE", "TYPELEM", "TYPRELID", "PRONAMESPACE", "PRORETTYPE", "OBJOID", "CLASSOID", "ADRELID"),
+    26,
+)  # fmt: skip
 
 
 def casts_of(parsed: PgStatement) -> dict[int, str]:
@@ -71,8 +78,8 @@ def columns_of(parsed: PgStatement) -> dict[int, str | int | Elements]:
         parent = parameter.parent
         while isinstance(parent, (exp.Cast, exp.Paren)):
             inner, parent = parent, parent.parent
-        if number is None:
-            continue
+        if number is None or (isinstance(inner, exp.Cast) and parsed.kind == Kind.CATALOG):
+            continue  # such as $1::regclass, which is a name
         if isinstance(parent, (exp.Limit, exp.Offset)):
             columns[number] = LIMIT
         elif isinstance(parent, exp.Tuple) and isinstance(tree, exp.Insert):

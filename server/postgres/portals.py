@@ -164,6 +164,9 @@ def columns_of(columns: Iterable[Any], labels: Sequence[str]) -> tuple[Column, .
     if len(labels) == len(listed):
         for at in generated:
             names[at] = labels[at] or names[at]
+        for at, column in enumerate(listed):  # a column of a join, a.id, which is A_ID here
+            if labels[at] and column.name.endswith(f"_{shown_name(labels[at])}"):
+                names[at] = labels[at]
     return tuple(
         Column(name, values.type_of(column.schema)) for name, column in zip(names, listed, strict=True)
     )

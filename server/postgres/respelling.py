@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias, Union
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
+from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.literals import NUMERIC, cast_text, is_escaped, list_of, quoted, unescaped
 from ksql_spark.server.postgres.names import DATABASE, SCHEMA, is_name, name_of, written_name
 
 #: types that KSQL spells in another way
@@ -29,9 +32,12 @@ _NOT_RESPELT = ("", "ARRAY", "MAP", "STRUCT")
 #: the types of values that need no cast
 _OF_TYPE: dict[str, type] = {
     "INT": int, "INTEGER": int, "BIGINT": int, "DOUBLE": float, "VARCHAR": str, "BOOLEAN": bool,
+    NUMERIC: Decimal,
 }  # fmt: skip
-#: NUMERIC without a precision, which KSQL does not have: 20 digits before the point, and 18 after it
-_NUMERIC = "DECIMAL(38, 18)"
+#: types whose literals PostgreSQL writes behind their name
+_TIMES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ")
+#: operators of PostgreSQL -> what they are short for
+_LIKES = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE"}
 _NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
 _CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
 #: tokens after which an operand of ILIKE and = ANY begins, and at which it ends
@@ -158,6 +164,10 @@ class _Respelling:
         """Write a token, and those behind it that belong to it; returns the last of them."""
         frame, token, this = self._frames[-1], self._tokens[at], self._word(at)
         following = self._word(at + 1)
+        if at == 0 and this == "TABLE":  # TABLE name, which stands for a query
+            self._is_joined = False
+            frame.written.append("SELECT * FROM")
+            return at
         is_member = at > 0 and self._word(at - 1) in (".", ":", "->")
         if this and this == frame.closes and not (this == "END" and is_member):
             self._close_calls(frame)
@@ -166,18 +176,14 @@ class _Respelling:
                 frame.written.append(self._text[token.start : token.end + 1])
             self._pop()
             return at
-        is_negated = this == "NOT" and following == "ILIKE"
-        if (
-            (this == "ILIKE" or is_negated)
-            and frame.start is not None
-            and at + 1 + is_negated < len(self._tokens)
-        ):
+        if (operator := self._like_at(at)) is not None and frame.start is not None:
+            return self._write_like(frame, at, *operator)
+        if (members := self._members_at(at)) is not None and frame.start is not None:
             self._close_calls(frame)
-            frame.written[frame.start :] = [["LCASE(", *frame.written[frame.start :], ")"]]
             self._write_blanks(at)
-            frame.written.append("NOT LIKE LCASE(" if is_negated else "LIKE LCASE(")
-            frame.calls, frame.start, self._is_joined = 1, None, True
-            return at + is_negated
+            frame.written.append(f"IN ({members})")
+            frame.start = None
+            return at + 4
         is_any = this == "=" and following == "ANY" and self._word(at + 2) == "("
         if is_any and frame.start is not None and self._word(at + 3) != "SELECT":
             left_operand = frame.written[frame.start :]
@@ -185,6 +191,8 @@ class _Respelling:
             self._frames.append(_Frame(")", left_operand=left_operand))
             self._is_joined = True
             return at + 2
+        if this == "COLLATE" and frame.start is not None:  # texts are compared by code points
+            return self._end_of_name(at + 1)
         if this == "::" and 0 < at < len(self._tokens) - 1:
             return self._write_cast(frame, at)
         if this == "AS" and frame.is_cast and word_at(self._tokens, at + 1) not in _NOT_RESPELT:
@@ -203,6 +211,10 @@ class _Respelling:
         self._write_blanks(at)
         if frame.start is None:
             frame.start = len(frame.written)
+        if (literal := self._literal_at(at)) is not None:
+            last, text = literal
+            frame.written.append(text)
+            return last
         if this in _CLOSED_BY and not (this == "CASE" and is_member):
             self._frames.append(_Frame(_CLOSED_BY[this], [self._text[token.start : token.end + 1]]))
             self._frames[-1].is_cast = this == "(" and self._word(at - 1) in ("CAST", "TRY_CAST")
@@ -216,6 +228,73 @@ class _Respelling:
             self._is_joined = True
             return name - 1
         frame.written.append(self._one(at))
+        return at
+
+    def _like_at(self, at: int) -> tuple[str, int] | None:
+        """Return LIKE, ILIKE, or one of these behind NOT, that begins at a token, and its last token.
+
+        ``~~`` and such are how postgres_fdw writes them.
+
+        Raises:
+            Failure: it is an operator of regular expressions.
+        """
+        this, following = self._word(at), self._word(at + 1)
+        if this == "ILIKE" or (this == "NOT" and following == "ILIKE"):
+            return ("ILIKE", at) if this == "ILIKE" else ("NOT ILIKE", at + 1)
+        end = at + (self._tokens[at].text == "!")
+        if self._text_at(end) != "~":
+            return None
+        while self._text_at(end + 1) in ("~", "*") and self._is_joined_to(end + 1):
+            end += 1
+        symbol = self._between(at, end)
+        if (name := _LIKES.get(symbol)) is None:
+            reason = "is not supported: use REGEXP_EXTRACT('pattern', text) IS NOT NULL, or LIKE."
+            raise Failure("0A000", f"{symbol} {reason}")
+        return name, end
+
+    def _write_like(self, frame: _Frame, at: int, operator: str, last: int) -> int:
+        assert frame.start is not None, "it follows an operand"
+        self._close_calls(frame)
+        if "ILIKE" in operator:
+            frame.written[frame.start :] = [["LCASE(", *frame.written[frame.start :], ")"]]
+        self._write_blanks(at)
+        frame.written.append(operator.replace("ILIKE", "LIKE LCASE("))
+        frame.start = None
+        if "ILIKE" in operator:
+            frame.calls, self._is_joined = 1, True
+        return last
+
+    def _members_at(self, at: int) -> str | None:
+        """The elements of ``= ANY ('{1,2}')``, of the left operand's type; None: it is no such."""
+        if [self._word(at + place) for place in (0, 1, 2, 4)] != ["=", "ANY", "(", ")"]:
+            return None
+        token = self._tokens[at + 3]
+        return list_of(token.text) if token.token_type == TokenType.STRING else None
+
+    def _is_joined_to(self, at: int) -> bool:
+        """Whether nothing is between a token and the one before it."""
+        return bool(self._tokens[at].start == self._tokens[at - 1].end + 1)
+
+    def _text_at(self, at: int) -> str:
+        return self._tokens[at].text if at < len(self._tokens) else ""
+
+    def _literal_at(self, at: int) -> tuple[int, str] | None:
+        """The last token of a literal that only PostgreSQL has, ``E'…'`` or ``DATE '…'``, and its KSQL."""
+        if at + 1 >= len(self._tokens):
+            return None
+        if is_escaped(self._tokens[at], self._tokens[at + 1]):
+            return at + 1, quoted(unescaped(self._tokens[at + 1].text))
+        if self._word(at) in _TIMES and self._word(at - 1) not in ("OF", ".", "AS"):
+            last, type_ = self.type_at(at)
+            if last + 1 < len(self._tokens) and self._tokens[last + 1].token_type == TokenType.STRING:
+                text = self._tokens[last + 1].text
+                return last + 1, cast_text(text, type_) or f"CAST({quoted(text)} AS {type_})"
+        return None
+
+    def _end_of_name(self, at: int) -> int:
+        """The last token of a name with its schemas."""
+        while self._word(at + 1) == "." and at + 2 < len(self._tokens):
+            at += 2
         return at
 
     def _one(self, at: int) -> str:
@@ -241,6 +320,14 @@ class _Respelling:
     def _write_cast(self, frame: _Frame, at: int) -> int:
         before = self._tokens[at - 1]
         last, type_ = self.type_at(at + 1)
+        if before.token_type == TokenType.NUMBER and self._word(at - 2) in ("LIMIT", "OFFSET"):
+            return last
+        if before.token_type == TokenType.STRING and type_ != "VARIANT":
+            is_escape = at > 1 and is_escaped(self._tokens[at - 2], before)
+            text = unescaped(before.text) if is_escape else before.text
+            if (literal := cast_text(text, type_)) is not None:
+                frame.written[-1] = literal
+                return last
         if type_ == "VARIANT" and before.token_type in (TokenType.STRING, TokenType.PLACEHOLDER):
             # the JSON that a text has, not a JSON text
             frame.written.append(["PARSE_JSON(", frame.written.pop(), ")"])
@@ -271,7 +358,7 @@ class _Respelling:
                 precision = self._between(first + 1, last - 1) if last > first + 1 else ""
                 type_ = f"DECIMAL({precision})" if "," in precision else f"DECIMAL({precision}, 0)"
         elif type_ == "DECIMAL":
-            type_ = _NUMERIC
+            type_ = NUMERIC
         if self._word(last + 1) in ("WITH", "WITHOUT") and self._word(last + 2) == "TIME":
             last += 3 if self._word(last + 3) == "ZONE" else 0
         while self._word(last + 1) == "[":

@@ -15,7 +15,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
 from ksql_spark.grammar.cursor import Cursor
 from ksql_spark.server.postgres.copying import copy_options
-from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.failures import REFUSED, Failure
 from ksql_spark.server.postgres.inserts import read_insert
 from ksql_spark.server.postgres.labels import labels
 from ksql_spark.server.postgres.names import is_name, name_of
@@ -29,15 +29,18 @@ MAX_BYTES = 1_000_000
 _MAX_PARAMETERS = 65_535
 _LOCAL = frozenset((
     "BEGIN", "START", "COMMIT", "END", "SAVEPOINT", "RELEASE", "UNLISTEN", "LOCK", "CHECKPOINT", "VACUUM",
-    "ANALYZE",
+    "ANALYZE", "REINDEX", "CLUSTER",
 ))  # fmt: skip
 #: objects that are in the tags of CREATE, DROP and ALTER
 _TAGGED = frozenset(("STREAM", "TABLE", "CONNECTOR", "TYPE"))
+#: what follows FOR in a query that locks rows
+_LOCKS = frozenset(("UPDATE", "SHARE", "NO", "KEY"))
+#: the tag of an INSERT … SELECT that starts a query
+_STARTS = "INSERT 0 0"
 _LOCAL_TAGS = {"START": "BEGIN", "END": "COMMIT"}
 #: SHOW of KSQL; any other word is one of PostgreSQL's settings
 _LISTS = frozenset((
     "streams", "tables", "topics", "queries", "functions", "properties", "types", "variables", "connectors",
-    "all",
 ))  # fmt: skip
 
 
@@ -94,6 +97,18 @@ class PgStatement:
     piece: StatementText = field(default_factory=lambda: StatementText("", 1, 1))
     respelt: Respelt | None = None
     labels: tuple[str, ...] = ()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is a query, or explains one."""
+        words = self.text.split(None, 2) if self.tag == "EXPLAIN" else []
+        is_explained = len(words) > 1 and words[1].upper() in ("SELECT", "WITH", "VALUES", "TABLE")
+        return self.kind == Kind.QUERY or is_explained
+
+    @property
+    def changes_rows(self) -> bool:
+        """Whether it changes rows now, and starts no query."""
+        return self.tag in ("UPDATE", "DELETE") or (self.tag.startswith("INSERT") and self.tag != _STARTS)
 
     @property
     def has_casts(self) -> bool:
@@ -186,8 +201,8 @@ def _kind_of(piece: StatementText) -> PgStatement:
     first = word(piece.tokens[0])
     second = piece.tokens[1] if len(piece.tokens) > 1 else None
     is_property = second is not None and second.token_type == TokenType.STRING
-    if first in _REFUSED:
-        raise Failure("0A000", _REFUSED[first])
+    if (reason := _refusal(piece)) is not None:
+        raise Failure("0A000", reason)
     if (rule := _RULES.get(first)) is not None and not (first == "SET" and is_property):
         return _read(piece, rule)
     if first in _LOCAL and not (first == "SET" and is_property):
@@ -201,6 +216,29 @@ def _kind_of(piece: StatementText) -> PgStatement:
         name, value = piece.setting
         return replace(classified, details={"property": name, "value": value})
     return classified
+
+
+def _refusal(piece: StatementText) -> str | None:
+    """Why a statement that PostgreSQL has is not there; None: it may be."""
+    words = [word(token) for token in piece.tokens[:3]] + ["", "", ""]
+    match words[:3]:
+        case ["CREATE", "TEMP" | "TEMPORARY" | "UNLOGGED", _]:
+            return f"{words[1]} is not supported: a table has a topic. CREATE TABLE … WITH (KAFKA_TOPIC = …)."
+        case ["CREATE" | "DROP", "EXTENSION", _]:
+            return "There are no extensions."
+        case ["PREPARE", "TRANSACTION", _] | ["COMMIT" | "ROLLBACK", "PREPARED", _]:
+            return "Transactions of two phases are not supported."
+        case ["SET", "ROLE", role] | ["SET", "SESSION", "AUTHORIZATION" as role] if role not in (
+            "NONE", "DEFAULT",
+        ):  # fmt: skip
+            return "A connection keeps its user's rights. Connect as another user instead."
+    if piece.is_query or words[0] == "INSERT":
+        for at, token in enumerate(piece.tokens):
+            if token.text == "FOR" and piece.is_query and word_at(piece.tokens, at + 1) in _LOCKS:
+                return "No row can be locked: leave FOR UPDATE, or FOR SHARE, out."
+            if token.text == "CONFLICT" and words[0] == "INSERT" and word_at(piece.tokens, at - 1) == "ON":
+                return "Leave ON CONFLICT out: in a table, a row replaces the one that has its key."
+    return REFUSED.get(words[0])
 
 
 def _query(piece: StatementText) -> PgStatement:
@@ -408,7 +446,7 @@ class _Reader(Cursor):
         is_continuous = before_emit(self._tokens) is not None
         read = read_insert(self.piece, is_continuous)
         if read is None:
-            return self.other(Kind.STATEMENT, "INSERT 0 0")
+            return self.other(Kind.STATEMENT, _STARTS)
         if read.query is None:
             made = self.other(Kind.STATEMENT, f"INSERT 0 {read.rows}")
             return replace(made, details={"insert": read} if read.returned else {})
@@ -455,6 +493,8 @@ class _Reader(Cursor):
         """EXECUTE name [(literals)]."""
         self.expect_word("EXECUTE")
         name = self._name()
+        if [word_at(self._tokens, self.at + place) for place in (0, 1)] == ["(", ")"]:
+            self.skip(2)
         arguments = tuple(self.bracketed(lambda: self.listed(self._literal))) if not self.at_end() else ()
         return self._statement(Kind.EXECUTE, name=name, arguments=arguments)
 
@@ -473,6 +513,16 @@ class _Reader(Cursor):
             while not (self.at_end() or self.is_symbol(TokenType.COMMA) or self.is_symbol(TokenType.R_PAREN)):
                 self._skip_brackets()
         return value
+
+    def truncate(self) -> PgStatement:
+        """TRUNCATE name, with PostgreSQL's words behind it that change nothing here."""
+        tokens = list(self._tokens)
+        while len(tokens) > 2 and word(tokens[-1]) in ("RESTRICT", "IDENTITY", "CONTINUE", "RESTART"):
+            tokens.pop()
+        self.skip(len(self._tokens) - self.at)
+        end = tokens[-1].end + 1 - self.piece.tokens[0].start
+        piece = replace(self.piece, tokens=tuple(tokens), text=self.piece.text[:end])
+        return _ksql(Kind.STATEMENT, piece, "TRUNCATE")
 
     def rollback(self) -> PgStatement:
         """ROLLBACK of a transaction; any other one, and ABORT EVOLUTION, is KSQL's."""
@@ -543,17 +593,12 @@ _EXPLAIN_OPTIONS = frozenset((
     "ANALYZE", "VERBOSE", "COSTS", "SETTINGS", "GENERIC_PLAN", "BUFFERS", "WAL", "TIMING", "SUMMARY",
     "FORMAT",
 ))  # fmt: skip
-_REFUSED = {
-    "LISTEN": "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES sends rows as they arrive.",
-    "NOTIFY": "NOTIFY is not supported. INSERT a row into a stream; SELECT … EMIT CHANGES sends it on.",
-    "COMMENT": "COMMENT ON is not supported: streams and tables have no comments.",
-}
 _RULES = {
     "DECLARE": _Reader.declare, "FETCH": _Reader.fetch, "MOVE": _Reader.fetch, "CLOSE": _Reader.close,
     "COPY": _Reader.copy_, "SHOW": _Reader.show, "SET": _Reader.set_, "RESET": _Reader.last,
     "DISCARD": _Reader.last, "DEALLOCATE": _Reader.last, "PREPARE": _Reader.prepare,
     "EXECUTE": _Reader.execute, "ROLLBACK": _Reader.rollback, "ABORT": _Reader.rollback,
-    "INSERT": _Reader.insert, "EXPLAIN": _Reader.explain,
+    "INSERT": _Reader.insert, "EXPLAIN": _Reader.explain, "TRUNCATE": _Reader.truncate,
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ksql_spark.client.values import far_instant
 from ksql_spark.entities.schemas import SchemaInfo
-from ksql_spark.instants import date_text, timestamp_text
+from ksql_spark.instants import date_text, read_date, read_timestamp, timestamp_text
 
 #: PostgreSQL counts days and microseconds from here
 _EPOCH = datetime.date(2000, 1, 1)
@@ -249,6 +249,12 @@ def array_of(element: PgType) -> PgType:
     return _ARRAYS[element]
 
 
+def array_oid_of(element: PgType) -> int | None:
+    """The oid of the type of arrays of a type; None: there is none."""
+    array = _ARRAYS.get(element)
+    return None if array is None else array.oid
+
+
 #: oids, which only parameters are: drivers look types up by them
 OIDS = 1028
 
@@ -323,13 +329,7 @@ def _far_of(text: str) -> str:
 
 def _timestamp_of(text: str) -> str:
     """A timestamp as KSQL reads it, in UTC; what is none is left to KSQL."""
-    try:
-        timestamp = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return _far_of(text)
-    if timestamp.tzinfo is not None:
-        timestamp = timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
-    return timestamp.isoformat(timespec="milliseconds")
+    return read_timestamp(text) or _far_of(text)
 
 
 def _numeric_of(raw: bytes) -> Decimal:
@@ -412,8 +412,8 @@ _PART = re.compile(r'"((?:[^"\\]|\\.)*+)"|([^",{}\s]++(?:\s++[^",{}\s]++)*+)|(,)
 _BLANKS = re.compile(r"\s*+")
 
 
-def _array_of_text(text: str) -> list[str | None]:
-    """The elements of ``{a,"b c",NULL}``. Raises ValueError."""
+def elements_of(text: str) -> list[str | None]:
+    """The elements of an array as text, ``{a,"b c",NULL}``. Raises ValueError."""
     inner = text.strip()
     if not (inner.startswith("{") and inner.endswith("}")):
         raise ValueError(f"{_shown(text)} is not an array")
@@ -465,7 +465,7 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
         return None
     if (element := ELEMENTS.get(oid)) is not None:
         try:
-            parts = _array_of_binary(raw) if is_binary else _array_of_text(raw.decode())
+            parts = _array_of_binary(raw) if is_binary else elements_of(raw.decode())
         except struct.error as error:
             raise ValueError(f"{_shown(raw)} is no binary array: {error}") from error
         return [
@@ -487,6 +487,8 @@ def parameter(raw: bytes | None, oid: int, is_binary: bool) -> Any:
     if oid in (1114, 1184):
         return _timestamp_of(text)
     if oid in (DATE.oid, TIME.oid, _TIMETZ):
+        if oid == DATE.oid and (near := read_date(text)) is not None:
+            return near
         zoned = _ZONED.fullmatch(text)
         return _far_of(zoned[1] if zoned is not None else text)
     if oid == BYTEA.oid and text.startswith("\\x"):

@@ -66,7 +66,7 @@ EXPECTED = (
     [1, -2], {"NAME": "Ann"}, "x",
 )  # fmt: skip
 #: what requests of the port say about NULL
-SQL_NULLS = {"ksql.sql.nulls": "ansi"}
+SQL_NULLS = {"ksql.sql.literals": "untyped", "ksql.sql.nulls": "ansi"}
 
 
 atexit.register(catalog_process.CatalogProcesses.close, CATALOGS)
@@ -687,7 +687,7 @@ def test_too_much_of_the_catalog_is_refused(catalog_db: Catalog, query: str) -> 
 
 
 #: what requests of the port have for NULL
-SQL_NULLS = {"ksql.sql.nulls": "ansi"}
+SQL_NULLS = {"ksql.sql.literals": "untyped", "ksql.sql.nulls": "ansi"}
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import statement_of
+from ksql_spark.server.postgres.values import INT4
 from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
@@ -130,6 +131,9 @@ def test_names_of_expressions() -> None:
          ["zone", "count", "?column?"]),
         ("WITH a AS (SELECT MAX(x) FROM r) SELECT *, COUNT(*) FROM a", ["X", "Y", "KSQL_COL_0"],
          ["x", "y", "count"]),
+        ("SELECT a.id, b.name AS other, b.name FROM a JOIN b ON a.id = b.id", ["A_ID", "OTHER", "B_NAME"],
+         ["id", "other", "name"]),
+        ("SELECT a_id, x AS b_x FROM r", ["A_ID", "B_X"], ["a_id", "b_x"]),
         ("SELECT KSQL_COL_0, MIN(x) AS m FROM r", ["KSQL_COL_0", "M"], ["ksql_col_0", "m"]),
         ("SELECT DISTINCT UCASE(zone) FROM r EMIT CHANGES", ["KSQL_COL_0"], ["ucase"]),
     ],
@@ -162,6 +166,8 @@ def test_prepare_and_execute(port: Port) -> None:
             connection.execute("PREPARE one AS SELECT 1")
         with pytest.raises(psycopg.errors.SyntaxError, match="takes 2 parameters"):
             connection.execute("EXECUTE one(1)")
+        with pytest.raises(psycopg.errors.SyntaxError, match="takes 2 parameters"):
+            connection.execute("EXECUTE one()")
         with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=r"\$1 is wrong"):
             connection.execute("EXECUTE one('x', 'y')")
         with pytest.raises(psycopg.errors.SyntaxError, match=r"Unexpected '\+'"):
@@ -227,6 +233,21 @@ def test_words_of_cursors(port: Port) -> None:
         ("EXPLAIN ANALYZE SELECT * FROM rides", "EXPLAIN runs nothing: leave ANALYZE out"),
         ("EXPLAIN (COSTS OFF, FORMAT json) SELECT * FROM rides", "EXPLAIN has the format TEXT only"),
         ("INSERT INTO rides SELECT s FROM r RETURNING *", "INSERT … SELECT returns no rows here"),
+        ("INSERT INTO rides (a) VALUES (1) ON CONFLICT (a) DO NOTHING", "Leave ON CONFLICT out"),
+        ("SELECT * FROM rides FOR UPDATE", "No row can be locked"),
+        ("SELECT * FROM rides FOR NO KEY UPDATE", "No row can be locked"),
+        ("SELECT * FROM rides WHERE s ~ 'x'", "~ is not supported: use REGEXP_EXTRACT"),
+        ("SELECT * FROM rides WHERE s !~* 'x'", r"!~\* is not supported"),
+        ("SELECT pg_notify('news', 'x')", "NOTIFY is not supported"),
+        ("CREATE TEMP TABLE t (a INT)", "TEMP is not supported: a table has a topic"),
+        ("CREATE EXTENSION IF NOT EXISTS hstore", "There are no extensions"),
+        ("GRANT SELECT ON rides TO ada", "GRANT is not supported"),
+        ("DO $$ BEGIN END $$", "DO is not supported"),
+        ("CALL f()", "CALL is not supported"),
+        ("SET ROLE reader", "Connect as another user"),
+        ("SET SESSION AUTHORIZATION reader", "Connect as another user"),
+        ("PREPARE TRANSACTION 'x'", "two phases"),
+        ("ROLLBACK PREPARED 'x'", "two phases"),
     ],
 )
 def test_what_is_refused_with_words(port: Port, text: str, message: str) -> None:
@@ -277,12 +298,12 @@ def test_sleep_is_cancelled_and_holds_nothing_up(port: Port) -> None:
 def test_nulls_are_those_of_sql_unless_the_client_says_otherwise(port: Port) -> None:
     with port.connect() as connection:
         connection.execute("SELECT * FROM rides WHERE i = %s", (None,))
-        assert port.engine.requests[-1].properties == {"ksql.sql.nulls": "ansi"}
+        assert port.engine.requests[-1].properties["ksql.sql.nulls"] == "ansi"
         connection.execute("CREATE STREAM copy AS SELECT * FROM rides")
         assert port.engine.requests[-1].properties == {}
     with port.connect(options="-c ksql.sql.nulls=ksqldb") as connection:
         connection.execute("SELECT * FROM rides WHERE i = 1")
-        assert port.engine.requests[-1].properties == {"ksql.sql.nulls": "ksqldb"}
+        assert port.engine.requests[-1].properties["ksql.sql.nulls"] == "ksqldb"
 
 
 def test_options_of_explain_that_change_nothing(port: Port) -> None:
@@ -290,6 +311,101 @@ def test_options_of_explain_that_change_nothing(port: Port) -> None:
         for options in ("VERBOSE", "(COSTS OFF, FORMAT text)", ""):
             connection.execute(f"EXPLAIN {options} SELECT * FROM rides")
             assert port.engine.requests[-1].text.split() == ["EXPLAIN", "SELECT", "*", "FROM", "rides;"]
+
+
+@pytest.mark.parametrize(
+    ("written", "ksql"),
+    [
+        ("s ~~ 'a%' AND s !~~ 'b'", "s LIKE 'a%' AND s NOT LIKE 'b'"),
+        ("s ~~* 'A%' OR (s !~~* 'b')", "LCASE(s) LIKE LCASE('A%') OR (LCASE(s) NOT LIKE LCASE('b'))"),
+        ("s = 'a' COLLATE \"C\" AND d > '1'", "s = 'a' AND d > '1'"),
+        ("s COLLATE pg_catalog.\"default\" = 'a'", "s = 'a'"),
+        (r"s = E'a\\b\tc' AND raw = E'\\x6869'", "s = 'a\\b\tc' AND raw = '\\x6869'"),
+        (r"raw = '\x6869'::bytea", "raw = CAST('aGk=' AS BYTES)"),
+        ("day = DATE '2024-02-29'", "day = CAST('2024-02-29' AS DATE)"),
+        ("ts < TIMESTAMP WITH TIME ZONE '2024-02-29 12:00+02'",
+         "ts < CAST('2024-02-29T10:00:00.000' AS TIMESTAMP)"),
+        ("ts = '2024-02-29 12:00'::timestamp", "ts = CAST('2024-02-29T12:00:00.000' AS TIMESTAMP)"),
+        ("tod = TIME '12:00'", "tod = CAST('12:00' AS TIME)"),
+        ("i = ANY ('{1,2}'::integer[])", "ARRAY_CONTAINS(CAST(ARRAY[1, 2] AS ARRAY<INTEGER>), i)"),
+        ("i = ANY ('{1,2}') OR i = 3", "i IN ('1', '2') OR i = 3"),
+        ("a = '{\"x y\",NULL}'::text[]", "a = CAST(ARRAY['x y', NULL] AS ARRAY<VARCHAR>)"),
+        ("i = '1'::int4 AND d = '1.5'::numeric", "i = 1 AND d = 1.5"),
+        ("date = 'x' AND e = 'y'", "date = 'x' AND e = 'y'"),
+    ],
+)  # fmt: skip
+def test_literals_and_operators_of_postgresql(written: str, ksql: str) -> None:
+    assert statement_of(f"SELECT * FROM rides WHERE {written}").text == f"SELECT * FROM rides WHERE {ksql};"
+
+
+def test_a_limit_with_a_type() -> None:
+    assert statement_of("SELECT a FROM r LIMIT 1::bigint OFFSET 2::bigint").text == (
+        "SELECT a FROM r LIMIT 1 OFFSET 2;"
+    )
+
+
+def test_a_table_as_a_query(port: Port) -> None:
+    assert statement_of("TABLE public.rides").text == "SELECT * FROM        rides;"
+    with port.connect() as connection:
+        assert len(connection.execute("TABLE rides").fetchall()) == 2
+
+
+def test_a_moment_of_a_table_is_no_literal() -> None:
+    text = "SELECT * FROM sales AS OF TIMESTAMP '2026-01-31T12:00'"
+    assert statement_of(text).text == f"{text};"
+
+
+def test_texts_without_a_type_where_rows_are_read_and_changed(port: Port) -> None:
+    with port.connect() as connection:
+        for text, value in (
+            ("SELECT * FROM rides WHERE i = '1'", "untyped"),
+            ("INSERT INTO rides (a) VALUES ('1')", "untyped"),
+            ("UPDATE zones SET a = '1'", "untyped"),
+            ("EXPLAIN VERBOSE SELECT NULL FROM rides", "untyped"),
+            ("EXPLAIN CREATE STREAM copy AS SELECT * FROM rides", None),
+            ("INSERT INTO rides SELECT s FROM r EMIT CHANGES", None),
+            ("CREATE STREAM copy AS SELECT * FROM rides", None),
+        ):
+            connection.execute(text)
+            assert port.engine.requests[-1].properties.get("ksql.sql.literals") == value, text
+
+
+def test_show_all_lists_settings(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("SET 'auto.offset.reset' = 'earliest'")
+        listed = dict(connection.execute("SHOW ALL").fetchall())
+    assert listed["timezone"] == "UTC"
+    assert listed["auto.offset.reset"] == "earliest"
+
+
+def test_truncate_as_postgres_fdw_writes_it(port: Port) -> None:
+    with port.connect() as connection:
+        connection.execute("TRUNCATE public.zones CONTINUE IDENTITY RESTRICT")
+        assert port.engine.requests[-1].text.split() == ["TRUNCATE", "zones;"]
+
+
+def test_types_as_drivers_look_them_up(catalog: Catalog) -> None:
+    answer = ask(
+        catalog,
+        """SELECT oid, typname, typreceive, typbasetype, typarray FROM pg_catalog.pg_type
+           WHERE (typreceive != 0 OR typsend != 0) AND typtype != 'r' AND typreceive::TEXT != 'array_recv'""",
+    )
+    types = {row[1]: (row[0], *row[2:]) for row in answer.rows}
+    assert types["int4"] == (23, "int4recv", 0, 1007)
+    assert types["date"] == (1082, "date_recv", 0, 1182)
+    assert "_int4" not in types
+
+
+def test_a_name_as_a_parameter_becomes_an_oid(catalog: Catalog) -> None:
+    assert ask(catalog, "SELECT 'int4'::text::regtype::oid").rows == ((23,),)
+    assert ask(catalog, """SELECT '"pg_catalog" . "int4"'::regtype::oid""").rows == ((23,),)
+    assert ask(catalog, "SELECT ''::text::regtype::oid").types == (INT4,)
+
+
+def test_schemas_in_the_path(catalog: Catalog) -> None:
+    assert ask(catalog, "SELECT current_schemas(false), current_schemas(true)").rows == (
+        ("{public}", "{pg_catalog,public}"),
+    )
 
 
 def test_functions_of_the_catalog() -> None:

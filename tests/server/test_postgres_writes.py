@@ -250,6 +250,28 @@ def test_kinds_of_insert(text: str, kind: Kind, tag: str) -> None:
     assert (statement.kind, statement.tag) == (kind, tag)
 
 
+def test_binary_rows_without_an_end() -> None:
+    copied: Any = Copied()
+    copying = CopyIn(copied, [Column("A", INT4)], CopyOptions(is_binary=True), 1000)
+    copying.feed(BINARY_HEAD + struct.pack("!hii", 1, 4, 7))  # pgx sends no more
+    assert copying.finish() == 1 and copied.rows == [[7]]
+
+
+def test_copy_in_the_extended_protocol(port: Port) -> None:
+    """Statements go on behind COPY, as drivers in Rust send them; formats are those of COPY."""
+    columns = [ResultColumn.of("X", BIGINT)]
+    port.engine.stream = lambda: FakeStream("PULL", columns, [Row([7])])
+    # a cursor of binary results uses the extended protocol
+    with port.connect() as connection, connection.cursor(binary=True) as cursor:
+        with cursor.copy("COPY rides (zone) FROM STDIN") as copy:
+            copy.write("a\nb\n")
+        assert cursor.statusmessage == "COPY 2"
+        with cursor.copy("COPY (SELECT x FROM s) TO STDOUT") as out:
+            assert b"".join(bytes(part) for part in out) == b"7\n"
+        assert cursor.execute("SELECT 1").fetchone() == (1,)
+    assert [row["`ZONE`"] for row in written(port)] == ["a", "b"]
+
+
 def test_copy_to_stdout_in_binary(port: Port) -> None:
     columns = [ResultColumn.of("X", STRING), ResultColumn.of("Y", BIGINT)]
     for rows in ([Row(["a", 1]), Row([None, 2])], []):

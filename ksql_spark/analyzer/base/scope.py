@@ -146,6 +146,7 @@ class Scope:
         merged: the columns of USING, by name.
         outer: the names around a sub-query, for those that its own relations lack.
         ansi: whether NULL in conditions has the meaning of the SQL standard.
+        untyped: whether a text literal takes the type of what it is compared with.
         is_complete: the relations are complete inputs.
     """
 
@@ -167,6 +168,7 @@ class Scope:
     merged: Mapping[str, Expression] = field(default_factory=dict)
     outer: Outer | None = None
     ansi: bool = False
+    untyped: bool = False
     is_complete: bool = False
 
     @classmethod

@@ -39,6 +39,11 @@ def is_ansi(config: Mapping[str, Any]) -> bool:
     return str(config.get("ksql.sql.nulls") or "").lower() == "ansi"
 
 
+def is_untyped(config: Mapping[str, Any]) -> bool:
+    """Whether a text literal takes the type of what it is compared with (reference §3.3)."""
+    return str(config.get("ksql.sql.literals") or "").lower() == "untyped"
+
+
 def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
     """Refuse lambdas if ksql.lambdas.enabled is false; running queries are not affected.
 

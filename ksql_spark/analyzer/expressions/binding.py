@@ -29,6 +29,7 @@ from ksql_spark.analyzer.expressions.calls import (
 )
 from ksql_spark.analyzer.expressions.coercion import constants, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
+from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import (
     Call,
@@ -47,6 +48,7 @@ from ksql_spark.functions.nullness import as_condition, with_ansi
 from ksql_spark.functions.spec import Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.words import UNIT_MS
+from ksql_spark.instants import read_timestamp
 from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.types import (
     BIGINT,
@@ -235,7 +237,8 @@ def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
     """``node`` bound; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
     if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
-        instant = timestamp_text.epoch_ms(bound.value)
+        text = (read_timestamp(bound.value) if scope.untyped else None) or bound.value
+        instant = timestamp_text.epoch_ms(text)
         if instant is None:
             raise no_time(bound.value, "TIMESTAMP", node)
         return Literal(instant, BIGINT)
@@ -252,6 +255,8 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
     low, high = node.args["low"], node.args["high"]
     value = bind_expression(node.this, scope)
     bounds = [_timestamp(low, node.this, scope), _timestamp(high, node.this, scope)]
+    if scope.untyped:
+        bounds = [typed_text(e, value.type, part) for e, part in zip(bounds, (low, high), strict=True)]
     if scope.ansi:
         type_ = next((e.type for e in (value, *bounds) if not isinstance(e.type, Null)), NULL)
         value, *bounds = [typed_null(e, type_) for e in (value, *bounds)]
@@ -266,6 +271,8 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     bound = [_timestamp(m, node.this, scope) for m in members]
     if isinstance(bound[0].type, Null) and not scope.ansi:
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
+    if scope.untyped:
+        bound[1:] = [typed_text(e, bound[0].type, m) for e, m in zip(bound[1:], members[1:], strict=True)]
     type_, fitted = unify(bound, members, scope.problem)
     if scope.ansi:
         fitted = [typed_null(e, type_) for e in fitted]

@@ -10,6 +10,7 @@ from ksql_spark.analyzer.base import timestamp_text
 from ksql_spark.analyzer.base.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.expressions.coercion import coerce
+from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import (
     Call,
@@ -80,6 +81,8 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
     Raises:
         KsqlError: COMPARISON_NULL, COMPARISON_TYPES.
     """
+    if scope.untyped:
+        left, right = typed_text(left, right.type, node), typed_text(right, left.type, node)
     if scope.ansi and not symbol.startswith("IS "):
         left, right = typed_null(left, right.type), typed_null(right, left.type)
     if NULL in (left.type, right.type) and not symbol.startswith("IS "):

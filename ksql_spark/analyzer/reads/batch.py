@@ -160,6 +160,7 @@ def _free_scope(context: Context) -> Scope:
     return Scope(
         types=context.metastore.types(),
         ansi=settings.is_ansi(context.config),
+        untyped=settings.is_untyped(context.config),
         is_complete=True,
     )
 

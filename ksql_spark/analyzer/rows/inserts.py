@@ -16,6 +16,7 @@ from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_no_result, check_writable
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
+from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.expressions import (
     Call,
@@ -134,7 +135,12 @@ def bind_insert_values(
     with within_statement(statement):
         settings.check_lambdas(statement, config)
         source = bind_insert_target(statement.name, metastore, config, statement)
-        scope = Scope(types=metastore.types(), clause="VALUES", ansi=settings.is_ansi(config))
+        scope = Scope(
+            types=metastore.types(),
+            clause="VALUES",
+            ansi=settings.is_ansi(config),
+            untyped=settings.is_untyped(config),
+        )
         columns = _columns(statement, source)
         rows = tuple(_row(statement, row, source, columns, scope) for row in statement.rows)
         return BoundInsert(source, rows, tuple(_returned(statement, source)))
@@ -149,7 +155,10 @@ def _row(
     _check_count(statement, source, columns, row, node)
     values = []
     for (name, type_, at), value in zip(columns, row.expressions, strict=True):
-        values.append((name, insert_coerce(bind_expression(value, scope), type_, name, value or at)))
+        bound = bind_expression(value, scope)
+        if scope.untyped:
+            bound = typed_text(bound, type_, value)
+        values.append((name, insert_coerce(bound, type_, name, value or at)))
     _check_key(source, values, node)
     return BoundRow(source, tuple(values), tuple(row.expressions))
 

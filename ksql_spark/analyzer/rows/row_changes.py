@@ -12,6 +12,7 @@ from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_of
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
+from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.analyzer.reads.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.reads.pull_rules import DISK_COLUMNS
 from ksql_spark.analyzer.relations.binding import source_relation
@@ -65,7 +66,11 @@ def bind_row_change(
         assert source is not None
         _check_changeable(source, statement, metastore, config, queries or {})
         scope = Scope(
-            (relation,), types=metastore.types(), ansi=settings.is_ansi(config), forbidden=DISK_COLUMNS
+            (relation,),
+            types=metastore.types(),
+            ansi=settings.is_ansi(config),
+            untyped=settings.is_untyped(config),
+            forbidden=DISK_COLUMNS,
         ).at("WHERE")
         if statement.where is None:
             return BoundChange(Lookup(source, None, None, (), frozenset()), None)
@@ -134,6 +139,8 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
         if name in values:
             raise invalid(f"Column name {name} is listed twice.", node)
         value = bind_expression(assignment.value, scope)
+        if scope.untyped:
+            value = typed_text(value, column.type, assignment.value)
         if _is_rounded(value, column.type):
             value = Cast(value, column.type)
         value = insert_coerce(value, column.type, name, assignment.value)

@@ -20,13 +20,13 @@ from ksql_spark.analyzer.expressions.binding import (
     refuse_nested,
     struct_fields,
 )
-from ksql_spark.analyzer.expressions.calls import call
+from ksql_spark.analyzer.expressions.calls import call, typed_null
 from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
-from ksql_spark.types import Null, contains_interval, contains_variant
+from ksql_spark.types import STRING, Null, contains_interval, contains_variant
 
 #: prefix of the columns with results of table functions
 _SYNTHETIC = "KSQL_SYNTH_"
@@ -69,6 +69,8 @@ def bind_items(
                 items += (Item(names.field(name), value, node) for name, value in struct_fields(node, scope))
             case nodes.SelectItem():
                 bound = bind_expression(node.this, scope)
+                if scope.untyped:
+                    bound = typed_null(bound, STRING)
                 name = _merged_name(node, scope) or item_name(node, bound, names, is_ambiguous)
                 items.append(Item(name, bound, node))
     return items

@@ -48,10 +48,14 @@ def collecting(function: str, row: str, *constants: str, sign: str | None = None
 
 def value_row(text: str, type_: SqlType) -> str:
     """Text of the STRUCT of a value, for ``collecting``; equal values give equal rows."""
+    return f"struct({equal_form(ordered(text, type_), type_)})"
+
+
+def ordered(text: str, type_: SqlType) -> str:
+    """Text of a value; the entries of a MAP, which have an order in Spark, in that of their keys."""
     if isinstance(type_, Map) and not contains_map(type_.value):
-        # entries have an order in Spark, but it is irrelevant
-        text = f"map_from_entries(sort_array(map_entries({text})))"
-    return f"struct({equal_form(text, type_)})"
+        return f"map_from_entries(sort_array(map_entries({text})))"
+    return text
 
 
 def _collect_list(args: Sequence[str], types: Types) -> str:
@@ -69,11 +73,6 @@ def _collect_list_table(args: Sequence[str], types: Types) -> str:
     return collecting("collect_list", value_row(args[0], types[0]), limit, sign=args[-1])
 
 
-def different_values(text: str, type_: SqlType, sign: str) -> str:
-    """Spark SQL text: the distinct values of a table's rows, including NULL; ``sign``: see ``collecting``."""
-    return f"array_distinct({collecting('collect_list', value_row(text, type_), _NO_LIMIT, sign=sign)})"
-
-
 def over_distinct(total: Callable[[str, SqlType], str]) -> Lowering:
     """(value): what ``total`` makes of the ARRAY of its distinct values, without NULLs, and of its type."""
 
@@ -84,19 +83,6 @@ def over_distinct(total: Callable[[str, SqlType], str]) -> Lowering:
         return total(values, types[0])
 
     return lower
-
-
-def over_distinct_of_table(total: Callable[[str, SqlType], str]) -> Lowering:
-    """(value, sign): the same over a table."""
-    return lambda args, types: total(
-        f"array_compact({different_values(args[0], types[0], args[-1])})", types[0]
-    )
-
-
-def _collect_list_table_distinct(args: Sequence[str], types: Types) -> str:
-    """(value[, limit], sign)"""
-    values = different_values(args[0], types[0], args[-1])
-    return f"slice({values}, 1, {args[1]})" if len(args) == 3 else values
 
 
 def _collect_set(args: Sequence[str], types: Types) -> str:
@@ -172,7 +158,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([2, None, 1],), [2, None, 1]),
         spark_table=_collect_list_table,
         spark_distinct=_collect_set,
-        spark_table_distinct=_collect_list_table_distinct,
         settings=("ksql.functions.collect_list.limit",),
         merge=True,
         by_arrival=True,
@@ -219,7 +204,6 @@ SPECS: tuple[Spec, ...] = (
         Example((["a", "b", None, "a"],), {"a": 2, "b": 1}),
         spark_table=_histogram,
         spark_distinct=over_distinct(_once_each),
-        spark_table_distinct=over_distinct_of_table(_once_each),
         merge=True,
         by_arrival=True,
         parameters={"value": "any text"},

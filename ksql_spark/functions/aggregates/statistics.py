@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.aggregates.collected import over_distinct, over_distinct_of_table
+from ksql_spark.functions.aggregates.collected import over_distinct
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import spark_type, variable, without_maps
 from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed, aggregate, struct
@@ -80,7 +80,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([1],), 0.0),
         spark_table=lambda args, types: f"sqrt({_retractable(1)(args, types)})",
         spark_distinct=over_distinct(_deviation),
-        spark_table_distinct=over_distinct_of_table(_deviation),
         merge=True,
         aliases=("STDDEV",),
     ),
@@ -92,7 +91,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 3],), 2.0),
         spark_table=_retractable(1),
         spark_distinct=over_distinct(_variance),
-        spark_table_distinct=over_distinct_of_table(_variance),
         merge=True,
     ),
     aggregate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
-from ksql_spark.functions.aggregates.collected import over_distinct, over_distinct_of_table
+from ksql_spark.functions.aggregates.collected import over_distinct
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
 from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
@@ -158,7 +158,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([1, 2, None],), 2),
         spark_table=_count_table,
         spark_distinct=over_distinct(_size),
-        spark_table_distinct=over_distinct_of_table(_size),
         merge=True,
     ),
     aggregate(
@@ -175,7 +174,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
         spark_table=_sum_table,
         spark_distinct=over_distinct(_added),
-        spark_table_distinct=over_distinct_of_table(_added),
         merge=True,
     ),
     aggregate(
@@ -187,7 +185,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, INTEGER)],), 0.0),
         spark_table=_average_table,
         spark_distinct=over_distinct(_added_mean),
-        spark_table_distinct=over_distinct_of_table(_added_mean),
         merge=True,
     ),
     aggregate(
@@ -254,7 +251,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, BOOLEAN)],), None),
         spark_table=_any_is("false", "false"),
         spark_distinct=lambda args, _: f"bool_and({args[0]})",
-        spark_table_distinct=_any_is("false", "false"),
         merge=True,
         is_ours=True,
         aliases=("EVERY",),
@@ -269,7 +265,6 @@ SPECS: tuple[Spec, ...] = (
         Example(([Typed(None, BOOLEAN)],), None),
         spark_table=_any_is("true", "true"),
         spark_distinct=lambda args, _: f"bool_or({args[0]})",
-        spark_table_distinct=_any_is("true", "true"),
         merge=True,
         is_ours=True,
         aliases=("BOOL_ANY",),

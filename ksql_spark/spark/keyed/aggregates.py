@@ -66,14 +66,20 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     }
     key_types = [g.expression.type for g in node.group_by] or [INTEGER]
     state = {"key": key_ddl(key_types)}
+    owners: dict[tuple[Expression, ...], int] = {}
     for i, call in enumerate(node.aggregates):
-        arguments = call_arguments(call, i, "Aggregate.Prepare", row, context, types, columns)
+        # sessions are merged and sliding windows copied, so there the aggregate itself keeps the values
+        takes_once = call.distinct and (window is None or window.kind not in ("SESSION", "SLIDING"))
+        once_with = owners.setdefault(call.arguments, i) if takes_once else None
+        arguments = call_arguments(
+            call, i, "Aggregate.Prepare", row, context, types, columns, once_with=once_with
+        )
         spec = registry.require(call.function)
         lowering = spec.spark
         if is_table:
-            lowering = spec.spark_table_distinct if call.distinct else spec.spark_table
+            lowering = spec.spark_table
             arguments.append(quoted(SIGN))
-        elif call.distinct:
+        elif call.distinct and not takes_once:
             lowering = spec.spark_distinct
         elif window is not None and window.kind == "SESSION" and spec.spark_merged is not None:
             lowering = spec.spark_merged
@@ -81,6 +87,8 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         argument_types = [a.type for a in call.arguments]
         text = lowering(arguments, argument_types)
         state[str(call)] = state_text(lowering, arguments, argument_types)
+        if takes_once:
+            state[f"values of {call}"] = spark_type(argument_types[0])
         results[ColumnRef(call.name, call.type)] = f"cast({text} AS {spark_type(call.type)})"
     replaced = []
     if is_table:
@@ -148,7 +156,8 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
     values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
     hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
-    new = [FIRST, *map(str, appended), *(f"buffer of {call}" for call in appended)] if appended else []
+    new = [FIRST, *map(str, appended)] if appended else []
+    new += [f"{part} of {call}" for call in appended for part in ("values", "buffer")]
     return done.select(*groups, *values, *hidden).built(new)
 
 

@@ -240,10 +240,14 @@ def call_arguments(
     context: Context,
     types: dict[str, SqlType],
     columns: list[str],
+    *,
+    once_with: int | None = None,
 ) -> list[str]:
     """Return aggregate_calls.arguments, with failures reported for ``step`` and the columns ``row``."""
 
     def lowered(expression: Expression, what: str) -> str:
         return context.lower(expression, step, what, row)
 
-    return aggregate_calls.arguments(call, number, lowered, context.setting, types, columns)
+    return aggregate_calls.arguments(
+        call, number, lowered, context.setting, types, columns, once_with=once_with
+    )

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 /**
  * FILTER of aggregates. A call's text is that of several of Catalyst's aggregates at times, so its
  * FILTER is not in the text: an aggregate of a column {@code __arg_N_…} takes only rows whose
- * column {@code __filter_N} is true, if there is one.
+ * column {@code __filter_N} is true, or {@code __distinct_N_…}, if there is one.
  */
 public final class AggregateFilters {
     private static final Pattern ARGUMENT = Pattern.compile("__arg_(\\d+)_\\d+");
@@ -25,9 +25,13 @@ public final class AggregateFilters {
         for (Attribute column :
                 scala.jdk.javaapi.CollectionConverters.asJava(call.references().toSeq())) {
             Matcher argument = ARGUMENT.matcher(column.name());
-            String filter = argument.matches() ? "__filter_" + argument.group(1) : "";
+            if (!argument.matches()) {
+                continue;
+            }
+            String number = argument.group(1);
             for (Attribute other : input) {
-                if (other.name().equals(filter)) {
+                if (other.name().equals("__filter_" + number)
+                        || other.name().startsWith("__distinct_" + number + "_")) {
                     return call.copy(
                             call.aggregateFunction(),
                             call.mode(),

@@ -252,6 +252,11 @@ public final class Aggregator implements Serializable {
         return segments;
     }
 
+    /** The columns of the packed records. */
+    Attribute[] input() {
+        return input;
+    }
+
     /** Prepares the aggregator for use in this task. */
     void open() {
         List<Attribute> slots = new ArrayList<>();

@@ -35,6 +35,10 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
 
     private transient MapState<byte[], byte[]> groups;
     private transient StateCache.Cached<byte[]> members;
+
+    /** Null: no aggregate has DISTINCT. */
+    private transient DistinctValues distinct;
+
     private transient MapState<byte[], Long> windows;
 
     /** Open windows by number, with the number of their keys, in order, as in the state. */
@@ -72,6 +76,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         } else if (ttl > 0) {
             expiry = new Expiry(this, ttl);
         }
+        distinct = DistinctValues.of(aggregator.input(), this, !isUnwindowed || ttl > 0);
     }
 
     @Override
@@ -139,7 +144,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     @Override
     public void expire(byte[] key, long time) {
         boolean wasPassed = groups.getValue(key)[HEAD - 1] == 1;
-        groups.removeKey(key);
+        remove(key);
         if (wasPassed) {
             emitWaiting(key, time, null, null);
         }
@@ -158,13 +163,14 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             long last = head.getLong();
             wasPassed = head.get() == 1;
             if (expiry != null && expiry.hasExpired(last, streamTime)) {
+                remove(place);
                 aggregator.reset();
             } else {
                 time = Math.max(ts, last);
                 aggregator.load(saved, HEAD);
             }
         }
-        aggregator.add(value);
+        aggregator.add(distinct == null ? value : distinct.taken(place, value));
         boolean isPassed = emits ? !isFinal && aggregator.passes() : wasPassed;
         byte[] group = aggregator.save(HEAD);
         ByteBuffer.wrap(group).putLong(time).put((byte) (isPassed ? 1 : 0));
@@ -178,6 +184,13 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             send(key, ts, null, window, false);
         }
         return saved == null;
+    }
+
+    private void remove(byte[] place) {
+        groups.removeKey(place);
+        if (distinct != null) {
+            distinct.remove(place);
+        }
     }
 
     private void send(byte[] key, long time, byte[] row, long window, boolean isNew) {
@@ -234,7 +247,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                                 end);
                     }
                 }
-                groups.removeKey(place);
+                remove(place);
             }
             windows.removeKey(ByteBuffer.allocate(8).putLong(window).array());
         }
