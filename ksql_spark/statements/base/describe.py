@@ -14,6 +14,7 @@ from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, F
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
+    IndexInfo,
     OriginInfo,
     QueryOffsetSummary,
     QueryTopicOffsetSummary,
@@ -27,6 +28,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
 from ksql_spark.masking import masked, masked_values
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
@@ -105,6 +107,7 @@ def visible_queries(context: StatementContext) -> list[ManagedQuery]:
 def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
+    comments = services.metastore.comments(source.name)
     queries = [q for q in visible_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
@@ -115,7 +118,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         window_type=source.window.kind if source.window else None,
         read_queries=running_queries(readers, services),
         write_queries=running_queries(writers, services),
-        fields=tuple(field_info(c) for c in source.schema.columns),
+        fields=tuple(replace(field_info(c), comment=comments.get(c.name)) for c in source.schema.columns),
         type=source.kind,
         timestamp=source.timestamp.column if source.timestamp else "",
         statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
@@ -140,7 +143,15 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         origin=_origin(source, services),
         archive=source.archive,
         topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
+        indexes=tuple(index_info(each, services) for each in services.metastore.indexes_of(source.name))
+        or None,
+        comment=comments.get(None),
     )
+
+
+def index_info(index: Index, services: Services) -> IndexInfo:
+    """An index as SHOW INDEXES and DESCRIBE list it."""
+    return IndexInfo(index.name, index.table, index.texts, services.views.has_index(index))
 
 
 def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any]) -> SourceDescription:
@@ -166,6 +177,7 @@ def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any])
         query_offset_summaries=(),
         source_constraints=(),
         is_source=False,
+        comment=metastore.comments(name).get(None),
     )
 
 
