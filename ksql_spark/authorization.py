@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import AliasedSource, CommonTable, ErrorsOf, Statement, property_values
+from ksql_spark.grammar.nodes import AliasedSource, CommonTable, LogOf, Statement, property_values
 from ksql_spark.grammar.statements.asserts import AssertTopic
 from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
@@ -247,10 +247,10 @@ def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
         name = relation.source_name
         if name not in named or catalog.has(name):
             yield Need(Role.READER, Kind.SOURCE, name)
-    for errors in tree.find_all(ErrorsOf):
-        # they show records of what the query reads; of a query that has ended nobody knows what that was
-        read = {name for used in catalog.uses(errors.query_id) for name in used.reads}
-        for name in sorted(read) or [errors.query_id]:
+    for log in tree.find_all(LogOf):
+        # it shows records of what the query reads; of a query that has ended nobody knows what that was
+        read = {name for used in catalog.uses(log.query_id) for name in used.reads}
+        for name in sorted(read) or [log.query_id]:
             yield Need(Role.READER, Kind.SOURCE, name)
 
 

@@ -49,7 +49,7 @@ class Page:
 
 _SELECT = """\
 SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], …
-  FROM source | (SELECT …) | ERRORS OF query [[AS] alias]
+  FROM source | (SELECT …) | [ERRORS | LATE ROWS] OF query [[AS] alias]
   [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
   [WITHIN n unit]
   [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) |

@@ -27,6 +27,7 @@ from ksql_spark.expressions import name_text
 from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
+from ksql_spark.grammar.words import UNIT_MS
 from ksql_spark.masking import masked, masked_values
 from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
@@ -45,6 +46,9 @@ from ksql_spark.statements.base.listing import field_info, running_queries, time
 SHARES = (0.5, 0.95, 0.99)
 #: a query that keeps up with its topics has no greater latency, seconds
 OLD_S = 1.0
+
+#: lengths and names of the units of periods, the shortest first
+_UNITS = [(UNIT_MS[unit], unit) for unit in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")]
 
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
@@ -299,8 +303,21 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
     kinds = ("unreadable", "failed", "late", "lost")
     if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(bad_records)
+    graces = services.queries.figures.graces(query.id) if counts.late else None
+    if graces is not None:
+        half, most, every = map(_period, graces)
+        yield (
+            "Late records",
+            (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),
+        )
     if query.retries.total:
         yield "Failures", f"{query.retries.total} since the server started"
+
+
+def _period(ms: int) -> str:
+    """A period that is not shorter, as GRACE PERIOD takes it, in a unit that leaves few digits."""
+    size, unit = next((size, unit) for size, unit in _UNITS if ms < 100 * size or unit == _UNITS[-1][1])
+    return f"{max(1, -(-ms // size))} {unit}"
 
 
 def _within(times: Times, share: float) -> str:
