@@ -1,6 +1,7 @@
 """How many look-ups and inserted rows a second the REST API serves, and how long each takes.
 
-    python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT] [--only-restart]
+    python bench/serving.py [--rows 100000] [--seconds 10] [--url http://HOST:PORT]
+        [--only-restart | --only-indexes]
 
 A server is started (or the one at --url used), a table filled through /inserts-stream, and updated all the
 time at --updates a second. Each measure has --connections connections, each with one request at a time over
@@ -27,7 +28,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
@@ -115,14 +116,21 @@ def _is_whole(data: bytes) -> bool:
 
 def execute(url: str, text: str) -> None:
     """POST /ksql."""
+    shown(url, text)
+
+
+def shown(url: str, text: str) -> dict[str, Any]:
+    """POST /ksql; the last answer."""
     answer = httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=120)
     if answer.status_code != 200:
         raise RuntimeError(answer.text)
+    last: dict[str, Any] = answer.json()[-1]
+    return last
 
 
 def insert(url: str, target: str, rows: int, width: int = 20) -> float:
     """Write rows by /inserts-stream; return how many a second."""
-    line = '{{"K":{0},"N":{0},"V":"' + "x" * width + '"}}\n'
+    line = '{{"K":{0},"N":{0},"V":"v{0}' + "x" * width + '"}}\n'
 
     def body() -> Iterator[bytes]:
         yield json.dumps({"target": target}).encode() + b"\n"
@@ -166,9 +174,14 @@ def updates(url: str, target: str, rows: int, rate: int) -> Iterator[None]:
 
 def memory(url: str) -> float:
     """The server's own memory (not that of the JVMs it starts), MB."""
+    return figure(url, "process_resident_memory_bytes") / 1e6
+
+
+def figure(url: str, name: str) -> float:
+    """A figure of the server's process."""
     for line in httpx.get(f"{url}/metrics").text.splitlines():
-        if line.startswith("process_resident_memory_bytes"):
-            return float(line.split()[1]) / 1e6
+        if line.startswith(name):
+            return float(line.split()[1])
     return 0.0
 
 
@@ -393,7 +406,12 @@ def main() -> None:
     parser.add_argument("--connections", type=int, nargs="*", default=[1, 8])
     parser.add_argument("--url", help="a server that runs")
     parser.add_argument("--only-restart", action="store_true", help="only fill a table, then start again")
+    parser.add_argument("--only-indexes", action="store_true", help="only look up by key and by an index")
     options = parser.parse_args()
+    if options.only_indexes:
+        with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder, server(folder) as url:
+            by_index(url, fill(url, options.rows), options)
+        return
     if options.only_restart:
         with tempfile.TemporaryDirectory(prefix="ksql-spark-serving-") as folder:
             with server(folder) as url:
@@ -459,6 +477,56 @@ def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
     for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
         found = push(url, stream, selected, options.push_clients, 100, options.seconds)
         print(f"{options.push_clients} push clients{what}: {found}", flush=True)
+
+
+def by_index(url: str, name: str, options: argparse.Namespace) -> None:
+    """Look-ups by key and by an index while rows change, and what an index costs for each changed row."""
+    columns, count = f"K INT PRIMARY KEY, {COLUMNS}", options.updates * options.seconds
+    base = 0.0
+    for indexes in (0, 1, 2):
+        table = f"v{indexes}_{name}"
+        execute(url, f"CREATE SOURCE TABLE {table} ({columns}) WITH (kafka_topic='{name}', format='JSON');")
+        first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+        began = time.perf_counter()
+        for column in ("N", "V")[:indexes]:
+            execute(url, f"CREATE INDEX ON {table} ({column});")
+        while not all(each["ready"] for each in shown(url, f"SHOW INDEXES ON {table};")["indexes"]):
+            time.sleep(0.02)
+        built_s, before = time.perf_counter() - began, figure(url, "process_cpu_seconds_total")
+        with updates(url, name, options.rows, options.updates):
+            time.sleep(options.seconds)
+        first_answer(url, f"SELECT * FROM {table} WHERE K = 1;")
+        cpu_us = (figure(url, "process_cpu_seconds_total") - before) / count * 1e6
+        base = base or cpu_us
+        print(
+            f"{indexes} indexes: ready after {built_s:.2f} s, {cpu_us - base:.0f} µs of CPU an update more",
+            flush=True,
+        )
+        if indexes < 2:
+            execute(url, f"DROP TABLE {table};")  # whose view would follow the updates, too
+    conditions: dict[str, Callable[[int], str]] = {
+        "key": lambda number: f"v2_{name} WHERE K = {number}",
+        "index": lambda number: f"v2_{name} WHERE N = {number}",
+        "range of an index": lambda number: f"v2_{name} WHERE N > {number} AND N <= {number + 3}",
+        "prefix": lambda number: f"v2_{name} WHERE V LIKE 'v{number}x%'",
+    }
+    with updates(url, name, options.rows, options.updates):
+        for what, condition in conditions.items():
+
+            def lookup(condition: Callable[[int], str] = condition) -> tuple[str, bytes]:
+                number = random.randrange(options.rows // 2, options.rows)
+                return "/query-stream", json.dumps({"sql": f"SELECT * FROM {condition(number)};"}).encode()
+
+            load(url, lookup, 1, 1)  # warms up
+            for n in options.connections:
+                found = load(url, lookup, n, options.seconds)
+                print(f"look-ups by {what}, {n} connections   {found}", flush=True)
+        # OR compares a column that is in no index
+        took = [
+            first_answer(url, f"SELECT * FROM v2_{name} WHERE N = {n} OR K = {n} AND V <> 'z';")
+            for n in (7, 8, 9)
+        ]
+        print(f"a scan for the same took {min(took):.2f} to {max(took):.2f} s", flush=True)
 
 
 def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:

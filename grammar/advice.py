@@ -47,6 +47,7 @@ _BEGINNINGS = {
     "CREATE MATERIALIZED": _VIEWS,
     "DROP MATERIALIZED": _DROP,
     "SHOW MATERIALIZED": _VIEWS_TOO,
+    "CREATE UNIQUE": "CREATE INDEX ON table (column) finds rows faster; only a table's key is unique",
     "CREATE TEMPORARY": "WITH name AS (SELECT …) SELECT … names a query within a statement",
     **{
         f"{verb} {what}": NO_DATABASES

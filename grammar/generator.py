@@ -330,6 +330,10 @@ def _aliased(self: KsqlGenerator, text: str, alias: exp.Identifier | None) -> st
     return f"{text} AS {self.sql(alias)}" if alias is not None else text
 
 
+def _log_of(self: KsqlGenerator, node: nodes.LogOf) -> str:
+    return _aliased(self, f"{node.words} {self.sql(node.this)}", node.alias_identifier)
+
+
 def _past(self: KsqlGenerator, node: nodes.PastSource) -> str:
     moments = [self.sql(moment) for moment in node.moments or ()]
     match node.which:
@@ -522,9 +526,7 @@ QUERIES: dict[type[exp.Expr], Callable[[Any, Any], str]] = {
     nodes.CommonTable: lambda self, node: (
         f"{self.sql(node.this)}{self.columns(node.columns)} AS ({self.sql(node.query)})"
     ),
-    nodes.ErrorsOf: lambda self, node: _aliased(
-        self, f"ERRORS OF {self.sql(node.this)}", node.alias_identifier
-    ),
+    **dict.fromkeys((nodes.ErrorsOf, nodes.LateRowsOf), _log_of),
     nodes.Join: _join,
     nodes.MatchRecognize: _match_recognize,
     nodes.OrderItem: _order_item,

@@ -378,7 +378,7 @@ class Lambda(Node, exp.Condition):
 
 
 class Relation(Node):
-    """A relation of FROM: AliasedSource, ErrorsOf, Join, MatchRecognize or SubQuery."""
+    """A relation of FROM: AliasedSource, LogOf, Join, MatchRecognize or SubQuery."""
 
 
 class AliasedSource(Relation):
@@ -431,9 +431,13 @@ class SubQuery(Relation):
         return None if self.alias_identifier is None else str(self.alias_identifier.this)
 
 
-class ErrorsOf(Relation):
-    """``ERRORS OF query_id [[AS] alias]`` (beyond ksqlDB)."""
+class LogOf(Relation):
+    """Entries of the processing log about a query: ErrorsOf or LateRowsOf (beyond ksqlDB)."""
 
+    #: the words before the query's id
+    words: ClassVar[str]
+    #: the relation's name without an alias
+    default_alias: ClassVar[str]
     this = Arg[exp.Identifier](required=True)
     alias_identifier = Arg[exp.Identifier | None]()
 
@@ -444,8 +448,20 @@ class ErrorsOf(Relation):
 
     @property
     def alias_name(self) -> str:
-        """The alias, or ERRORS if there is none."""
-        return "ERRORS" if self.alias_identifier is None else str(self.alias_identifier.this)
+        """The alias, or a name for the kind of entries if there is none."""
+        return self.default_alias if self.alias_identifier is None else str(self.alias_identifier.this)
+
+
+class ErrorsOf(LogOf):
+    """``ERRORS OF query_id [[AS] alias]``."""
+
+    words, default_alias = "ERRORS OF", "ERRORS"
+
+
+class LateRowsOf(LogOf):
+    """``LATE ROWS OF query_id [[AS] alias]``."""
+
+    words, default_alias = "LATE ROWS OF", "LATE_ROWS"
 
 
 class Pattern(Node):

@@ -330,10 +330,12 @@ class KsqlParser(MatchRecognizeParser):
             return self.build(
                 nodes.SubQuery, start, query=query, alias_identifier=alias, columns=columns, lateral=lateral
             )
-        if self.is_word("ERRORS") and self.is_word("OF", ahead=1) and self.is_name(2):
-            self.skip(2)
-            query_id = self.source_name()
-            return self.build(nodes.ErrorsOf, start, this=query_id, alias_identifier=self.alias())
+        for kind in (nodes.ErrorsOf, nodes.LateRowsOf):
+            words = kind.words.split()
+            if all(self.is_word(word, ahead=i) for i, word in enumerate(words)) and self.is_name(len(words)):
+                self.skip(len(words))
+                query_id = self.source_name()
+                return self.build(kind, start, this=query_id, alias_identifier=self.alias())
         if self.is_word("OLD", "NEW", "CHANGES") and self.is_symbol(TokenType.L_PAREN, 1):
             return self._past(start)
         name = self.source_name()

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, Protocol
 
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import AliasedSource, CommonTable, ErrorsOf, Statement, property_values
+from ksql_spark.grammar.nodes import AliasedSource, CommonTable, LogOf, Statement, property_values
 from ksql_spark.grammar.statements.asserts import AssertTopic
+from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
@@ -27,6 +28,7 @@ from ksql_spark.grammar.statements.describe import (
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.print_topic import PrintTopic
@@ -201,6 +203,9 @@ class Catalog(Protocol):
     def topic_of(self, source: str) -> str | None:
         """The topic of a stream or table; None if it does not exist."""
 
+    def table_of(self, index: str) -> str | None:
+        """The table of an index; None if it does not exist."""
+
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request and not the server chooses it."""
 
@@ -242,10 +247,10 @@ def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
         name = relation.source_name
         if name not in named or catalog.has(name):
             yield Need(Role.READER, Kind.SOURCE, name)
-    for errors in tree.find_all(ErrorsOf):
-        # they show records of what the query reads; of a query that has ended nobody knows what that was
-        read = {name for used in catalog.uses(errors.query_id) for name in used.reads}
-        for name in sorted(read) or [errors.query_id]:
+    for log in tree.find_all(LogOf):
+        # it shows records of what the query reads; of a query that has ended nobody knows what that was
+        read = {name for used in catalog.uses(log.query_id) for name in used.reads}
+        for name in sorted(read) or [log.query_id]:
             yield Need(Role.READER, Kind.SOURCE, name)
 
 
@@ -266,6 +271,15 @@ def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
 def _create_view(statement: CreateView, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     yield from _reads(statement, catalog)
+
+
+def _create_index(statement: CreateIndex, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.DEVELOPER, Kind.SOURCE, statement.table_name)
+
+
+def _drop_index(statement: DropIndex, catalog: Catalog) -> Iterator[Need]:
+    table = catalog.table_of(statement.name)
+    return iter([] if table is None else [Need(Role.DEVELOPER, Kind.SOURCE, table)])
 
 
 def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[Need]:
@@ -294,6 +308,7 @@ def _write(
     | AbortEvolution
     | Rollback
     | Undrop
+    | Comment
     | DropView,
     catalog: Catalog,
 ) -> Iterator[Need]:
@@ -365,7 +380,9 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     AbortEvolution: _write,
     AlterSource: _write,
     AssertTopic: _topic,
+    Comment: _write,
     CreateAsSelect: _create_as_select,
+    CreateIndex: _create_index,
     CreateSource: _create_source,
     CreateView: _create_view,
     DefineVariable: _nothing,
@@ -374,6 +391,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DescribeFunction: _nothing,
     DescribeSource: _describe,
     DescribeSources: _nothing,
+    DropIndex: _drop_index,
     DropSource: _drop_source,
     DropView: _write,
     Explain: _explain,

@@ -121,8 +121,8 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "ERRORS_NOT_KEPT": Condition(
         40001,
-        "Errors are only counted, because there is no stream {stream} to read them from. Start the server "
-        "with ksql.logging.processing.topic.auto.create=true and "
+        "Errors and late rows are only counted, because there is no stream {stream} to read them from. Start "
+        "the server with ksql.logging.processing.topic.auto.create=true and "
         "ksql.logging.processing.stream.auto.create=true.",
     ),
     "EVOLUTION_UNFINISHED": Condition(40901, "{reason}"),

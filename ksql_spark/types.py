@@ -231,6 +231,19 @@ def widen_numeric(left: SqlType, right: SqlType) -> SqlType:
     return BIGINT
 
 
+def keeps_numbers(source: SqlType, target: SqlType) -> bool:
+    """Whether a cast between these types keeps all numbers as they are."""
+    if source == INTEGER and target in (BIGINT, DOUBLE):
+        return True
+    if not isinstance(target, Decimal) or not (source in (INTEGER, BIGINT) or isinstance(source, Decimal)):
+        return False
+    needed = to_decimal(source)
+    whole = target.precision - target.scale
+    return (
+        target.precision <= 38 and target.scale >= needed.scale and whole >= needed.precision - needed.scale
+    )
+
+
 def quote_identifier(name: str) -> str:
     """``name`` in backquotes, with backquotes in it doubled."""
     return "`" + name.replace("`", "``") + "`"

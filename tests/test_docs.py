@@ -17,6 +17,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import CONDITIONS, KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.grammar.statements.indexes import CreateIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.rows import RowChange
@@ -361,6 +362,8 @@ class ReferencePage:
             case CreateView():
                 analyzer.check_view(statement, store, config)
                 store.add_view(statement.name, grammar.render(statement.query))
+            case CreateIndex():
+                store.add_index(analyzer.bind_create_index(statement, store, config))
             case DropSource():
                 store.drop(store.require(statement.name).name)
             case CreateSource() | CreateAsSelect() if statement.if_not_exists and store.find(statement.name):

@@ -14,9 +14,11 @@ from ksql_spark.grammar.rules import StatementRule, StatementSet
 from ksql_spark.grammar.splitting import StatementText
 from ksql_spark.grammar.statements import (
     asserts,
+    comments,
     connectors,
     describe,
     functions,
+    indexes,
     inserts,
     lifecycle,
     print_topic,
@@ -40,6 +42,8 @@ RULES: tuple[StatementRule, ...] = (
     *queries.RULES,
     *types.RULES,
     *views.RULES,
+    *indexes.RULES,
+    *comments.RULES,
     *functions.RULES,
     *lifecycle.RULES,
     *show.RULES,

@@ -6,6 +6,7 @@ are KsqlErrors with their position in the statement and, where possible, a hint.
 
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.in_place import appended, fitted
+from ksql_spark.analyzer.definitions.indexes import bind_create_index
 from ksql_spark.analyzer.definitions.inference import infer_columns, refreshed
 from ksql_spark.analyzer.definitions.new_versions import (
     bind_evolution,
@@ -36,6 +37,7 @@ __all__ = [
     "Scope",
     "appended",
     "bind_alter_source",
+    "bind_create_index",
     "bind_create_sink",
     "bind_create_source",
     "bind_evolution",

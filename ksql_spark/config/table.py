@@ -134,6 +134,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.logging.processing.rows.include", "boolean", False, "Whether the processing log includes records."),
     _server("ksql.logging.processing.stream.auto.create", "boolean", False, "Whether to create a stream over the processing log."),
     _server("ksql.logging.processing.stream.name", "string", "KSQL_PROCESSING_LOG", "The name of that stream."),
+    _server("ksql.late.rows.max.per.second", "int", 1000, "The maximum number of late rows that the processing log keeps per second, of each query and step. An entry says how many are missing. 0: late rows are only counted.", minimum=0),
     # ---- feature gates
     Property("ksql.insert.into.values.enabled", "boolean", True, "Whether INSERT INTO ... VALUES is allowed."),
     Property("ksql.insert.into.query.results.enabled", "boolean", False, "Whether INSERT INTO ... VALUES may write a row to a table that a query maintains, as in ksqlDB. The query does not know of the row, and may overwrite it."),

@@ -5,7 +5,7 @@ from ksql_spark.engine.engine import Engine
 from ksql_spark.engine.metrics import Figure
 from ksql_spark.engine.request import Request
 from ksql_spark.runtime.inserts import Acknowledged, RowInserter
-from ksql_spark.runtime.reading.lookups import LookUp
+from ksql_spark.runtime.reading.lookups import LookUp, NotHereError
 from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
 from ksql_spark.runtime.reading.results import QueryStream, RawJson, ResultColumn, Row, Rows
 
@@ -15,6 +15,7 @@ __all__ = [
     "Engine",
     "Figure",
     "LookUp",
+    "NotHereError",
     "ProtobufRows",
     "QueryStream",
     "RawJson",

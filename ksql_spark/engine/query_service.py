@@ -38,7 +38,7 @@ from ksql_spark.engine.request import (
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions import registry
-from ksql_spark.grammar.nodes import ErrorsOf
+from ksql_spark.grammar.nodes import LogOf
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -492,7 +492,7 @@ class QueryService:
         """The rows of a batch of Spark."""
         services = context.services
         consumer = services.client_settings("consumer", context.properties)
-        if statement.find(ErrorsOf) is not None:
+        if statement.find(LogOf) is not None:
             # what a replay that was aborted has said is not true
             consumer = {**consumer, "isolation.level": "read_committed"}
         for source in (relation.source for relation in relations(job.root)):

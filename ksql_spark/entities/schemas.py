@@ -43,9 +43,10 @@ class StructField(Body):
 
 @dataclass(frozen=True)
 class FieldInfo(Body):
-    """A column; only keys and headers have a ``type``, and one header a key."""
+    """A column; only keys and headers have a ``type``, one header a key, and some a comment."""
 
     name: str
     schema: SchemaInfo
     type: Omitted[Literal["KEY", "HEADER", "TOPIC"]] = None
     header_key: Omitted[str] = None
+    comment: Omitted[str] = None

@@ -93,6 +93,23 @@ class OriginInfo(Body):
     last_refresh_ms: int | None
 
 
+@dataclass(frozen=True)
+class IndexInfo(Body):
+    """An index, as SHOW INDEXES and DESCRIBE list it; ``ready``: look-ups use it, because the view has it."""
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    ready: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexesList(Entity, type="indexes"):
+    """The answer to SHOW INDEXES."""
+
+    indexes: tuple[IndexInfo, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceDescription(Body):
     """A stream or table as DESCRIBE shows it.
@@ -111,6 +128,8 @@ class SourceDescription(Body):
         origin: the table outside Kafka that it follows.
         archive: the folder with the records that its topic has no more.
         topics: those that the pattern of a stream over many finds now.
+        indexes: those of a table.
+        comment: what COMMENT ON has said.
     """
 
     name: str
@@ -140,6 +159,8 @@ class SourceDescription(Body):
     origin: Omitted[OriginInfo] = None
     archive: Omitted[str] = None
     topics: Omitted[tuple[str, ...]] = None
+    indexes: Omitted[tuple[IndexInfo, ...]] = None
+    comment: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

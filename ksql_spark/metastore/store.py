@@ -1,4 +1,4 @@
-"""The metastore: an index of streams, tables, views, custom types, user functions and sinks by name.
+"""The metastore: streams, tables, views, indexes, custom types, user functions and sinks by name.
 
 A copy is the sandbox in which a whole request is validated before any of it runs.
 """
@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ksql_spark.errors import KsqlError, Position, nearest
 from ksql_spark.functions.spec import Spec
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
 from ksql_spark.metastore.sources import DataSource
@@ -19,7 +20,7 @@ Value = TypeVar("Value")
 
 
 class MetaStore:
-    """Streams, tables, views, custom types, user functions and sinks by name.
+    """Streams, tables, views, indexes, custom types, user functions and sinks by name.
 
     The engine serializes changes. Copies share their contents: a change replaces a whole mapping.
     """
@@ -29,6 +30,9 @@ class MetaStore:
         self._may_name = may_name
         self._sources: Mapping[str, DataSource] = {}
         self._views: Mapping[str, str] = {}
+        self._indexes: Mapping[str, Index] = {}
+        #: stream, table or view -> column, or None for all of it -> what people say about it
+        self._comments: Mapping[str, Mapping[str | None, str]] = {}
         self._types: Mapping[str, SqlType] = {}
         #: sink name -> names of the sources that its query reads (a drop constraint, reference §2.9)
         self._reads: Mapping[str, frozenset[str]] = {}
@@ -41,6 +45,8 @@ class MetaStore:
         other = MetaStore(may_name or self._may_name)
         other._sources = self._sources
         other._views = self._views
+        other._indexes = self._indexes
+        other._comments = self._comments
         other._types = self._types
         other._reads = self._reads
         other._functions = self._functions
@@ -77,16 +83,28 @@ class MetaStore:
         return source
 
     def add(self, source: DataSource, reads: frozenset[str] = frozenset()) -> None:
-        """Add or replace ``source``; ``reads`` names what its query reads."""
+        """Add or replace ``source``; ``reads`` names what its query reads.
+
+        Its indexes and comments stay, except those of columns that it no longer has.
+        """
         self._sources = {**self._sources, source.name: source}
+        for index in self.indexes_of(source.name):
+            if not source.is_table or index.expressions(source) is None:
+                self.drop_index(index.name)
+        for column in self.comments(source.name):
+            if column is not None and source.schema.find(column) is None:
+                self.comment(source.name, column, None)
         if reads:
             self._reads = {**self._reads, source.name: reads}
 
     def drop(self, name: str) -> None:
-        """Remove a source, without checking dependents()."""
+        """Remove a source with its indexes and comments, without checking dependents()."""
         self._sources = _without(name, self._sources)
         self._reads = _without(name, self._reads)
         self._origins = _without(name, self._origins)
+        for index in self.indexes_of(name):
+            self.drop_index(index.name)
+        self._comments = _without(name, self._comments)
 
     def dependents(self, name: str) -> list[str]:
         """Names of the sinks whose queries read ``name``: it cannot be dropped before them."""
@@ -115,6 +133,32 @@ class MetaStore:
     def drop_view(self, name: str) -> None:
         """Remove a view. Queries that began with it go on."""
         self._views = _without(name, self._views)
+        self._comments = _without(name, self._comments)
+
+    def comments(self, name: str) -> Mapping[str | None, str]:
+        """The comments on a stream, table or view, by column, and by None that on all of it."""
+        return self._comments.get(name, {})
+
+    def comment(self, name: str, column: str | None, text: str | None) -> None:
+        """Set the comment on a stream, table or view, or on a column of it; remove it if ``text`` is None."""
+        others = {of: each for of, each in self.comments(name).items() if of != column}
+        self._comments = {**self._comments, name: others if text is None else {**others, column: text}}
+
+    def indexes(self) -> Mapping[str, Index]:
+        """The indexes of tables by their names. Never changed in place."""
+        return self._indexes
+
+    def indexes_of(self, table: str) -> list[Index]:
+        """The indexes of a table by name."""
+        return [index for _, index in sorted(self._indexes.items()) if index.table == table]
+
+    def add_index(self, index: Index) -> None:
+        """Add an index."""
+        self._indexes = {**self._indexes, index.name: index}
+
+    def drop_index(self, name: str) -> None:
+        """Remove an index."""
+        self._indexes = _without(name, self._indexes)
 
     def types(self) -> dict[str, SqlType]:
         """Custom types by name."""

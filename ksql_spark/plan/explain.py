@@ -12,7 +12,7 @@ from ksql_spark.plan import nodes, operations, trees
 from ksql_spark.plan.clauses import GROUP, SORT, call_texts, written_out
 from ksql_spark.plan.distribution import tasks_text
 from ksql_spark.plan.nodes import MESSAGE, Exchange, Node
-from ksql_spark.plan.queries import Job, KeyLookup, Lookup
+from ksql_spark.plan.queries import IndexLookup, Job, KeyLookup, Lookup
 from ksql_spark.plan.stages import EXACTLY_ONCE, REALTIME, Plan, Stage
 from ksql_spark.plan.text import (
     aggregates_text,
@@ -334,7 +334,7 @@ def explain_lookup(query: Lookup) -> str:
         ("Limit", query.limit),
         ("Offset", query.offset),
     ]
-    return f"{_read(query.source, query.lookups)}{_described(details)}"
+    return f"{_read(query.source, query.lookups, query.index)}{_described(details)}"
 
 
 def explain_job(query: Job) -> str:
@@ -346,16 +346,29 @@ def explain_job(query: Job) -> str:
     return f"Logical plan\n{plan}\n\nRead\n{lines}\nExecution: one Spark batch query over these rows."
 
 
-def _read(source: DataSource, lookups: tuple[KeyLookup, ...] | None) -> str:
+def _read(source: DataSource, lookups: tuple[KeyLookup, ...] | None, index: IndexLookup | None = None) -> str:
     name = name_text(source.name)
     if not source.is_table:
         read = f"Scan of stream {name}, from its first record to its last one now"
+    elif index is not None:
+        read = f"Look-up in table {name} | Index: {name_text(index.index.name)} | {_ranges(index)}"
     elif lookups is None:
         read = f"Scan of table {name}"
     else:
         keys = (", ".join(map(str, lookup.values)) for lookup in lookups)
         read = f"Look-up in table {name} | Keys: {'; '.join(keys)}"
     return f"{read} | Topic: {source.topic}"
+
+
+def _ranges(look_up: IndexLookup) -> str:
+    """What an index look-up asks for, column by column."""
+    columns = look_up.index.texts
+    ranges = []
+    for each in look_up.ranges:
+        equal = [f"{column} = {value}" for column, value in zip(columns, each.equal, strict=False)]
+        bounds = [f"{columns[len(equal)]} {name} {value}" for name, value in each.bounds]
+        ranges.append(" AND ".join([*equal, *bounds]))
+    return "; ".join(ranges)
 
 
 # ---- steps to be drawn ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from ksql_spark.errors import Position
 from ksql_spark.expressions import Expression
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import Node
@@ -66,18 +67,40 @@ class KeyLookup:
 
 
 @dataclass(frozen=True)
+class IndexRange:
+    """A range of an index, which has the rows that a condition allows, and perhaps others.
+
+    Args:
+        equal: constants that its first columns equal.
+        bounds: conditions on the column after these: ``>=``, ``<=`` or ``LIKE``, and a constant.
+    """
+
+    equal: tuple[Expression, ...]
+    bounds: tuple[tuple[str, Expression], ...] = ()
+
+
+@dataclass(frozen=True)
+class IndexLookup:
+    """Rows that an index finds: those of any of ``ranges``."""
+
+    index: Index
+    ranges: tuple[IndexRange, ...]
+
+
+@dataclass(frozen=True)
 class Lookup:
     """SELECT without EMIT whose rows each come from one row of one materialized table (reference §2.5).
 
     Args:
         source: the table.
-        lookups: the keys to look up; None: a scan.
+        lookups: the keys to look up; None: any.
         predicate: the whole WHERE over the source's columns and pseudo columns; None: all rows. (Lookups only
             narrow what is read.)
         items: result columns in SELECT order over the source's columns, ROWTIME, WINDOWSTART, WINDOWEND.
         key_names: which of the result columns are flagged KEY.
         limit: LIMIT, None: all.
         offset: OFFSET (beyond ksqlDB).
+        index: what finds the rows if there are no keys to look up; None: a scan.
     """
 
     source: DataSource
@@ -87,6 +110,7 @@ class Lookup:
     key_names: frozenset[str]
     limit: int | None = None
     offset: int | None = None
+    index: IndexLookup | None = None
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,15 @@ class Order:
 
 
 #: kinds of what statements make
-SOURCE, SINK, TYPE, VIEW, FUNCTION, QUERY = "source", "sink", "type", "view", "function", "query"
+SOURCE, SINK, TYPE, VIEW, INDEX, FUNCTION, QUERY = (
+    "source",
+    "sink",
+    "type",
+    "view",
+    "index",
+    "function",
+    "query",
+)
 #: one thing that a statement makes: its kind, and its name or id
 Name = tuple[str, str]
 

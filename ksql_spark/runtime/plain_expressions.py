@@ -1,18 +1,34 @@
 """Evaluates plain expressions in Python, for rows that are read or written without Spark.
 
-Plain expressions are columns, constants, comparisons of them, BETWEEN, IN, AND and OR. Spark evaluates
-everything else (spark/evaluate.py), so that a function means the same everywhere.
+Plain expressions are columns and their fields, constants, comparisons of them, BETWEEN, IN, IS NULL, LIKE
+with a prefix, AND and OR. Spark evaluates everything else (spark/evaluate.py), so that a function means the
+same everywhere.
 """
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Literal, Members
+from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, FieldRef, Literal, Members, walk
 from ksql_spark.grammar.literals import Value
-from ksql_spark.types import BIGINT, BOOLEAN, DOUBLE, INTEGER, STRING, SqlType
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Decimal,
+    SqlType,
+    keeps_numbers,
+)
 
 PlainRow = Sequence[Any]
 Values = Sequence[Any]
@@ -27,11 +43,20 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-#: types whose Python values compare as KSQL's do; Java compares the UTF-16 units of strings
-_COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING)
-
-#: casts that change only the type
-_WIDENED = ((INTEGER, BIGINT), (INTEGER, DOUBLE), (BIGINT, DOUBLE))
+#: types whose Python values compare as KSQL's do; Java compares the UTF-16 units of strings. So do DECIMALs
+_COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, DATE, TIME, TIMESTAMP)
+#: enough digits for all that DECIMALs have
+_DIGITS = decimal.Context(prec=100)
+#: the texts that a cast reads in Python
+_MOMENTS: Mapping[SqlType, re.Pattern[str]] = {
+    DATE: re.compile(r"\d{4}-\d\d-\d\d", re.ASCII),
+    TIME: re.compile(r"\d\d:\d\d(:\d\d(\.\d{3})?)?", re.ASCII),
+    TIMESTAMP: re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{3})?)?)?", re.ASCII),
+}
+_EPOCH = datetime.datetime(1970, 1, 1)
+_MILLISECOND, _DAY = datetime.timedelta(milliseconds=1), datetime.timedelta(days=1)
+#: what neither % nor _ matches
+_LINE_ENDS = re.compile("[\n\r\x85\u2028\u2029]")
 
 
 def is_plain(expression: Expression) -> bool:
@@ -39,19 +64,67 @@ def is_plain(expression: Expression) -> bool:
     match expression:
         case ColumnRef() | Literal():
             return True
-        case Cast(operand, type_) if (operand.type, type_) in _WIDENED:
+        case Cast(Literal(str() as text), type_) if type_ in _MOMENTS:
+            return _moment(text, type_) is not None
+        case Cast(operand, type_) if _is_widened(operand.type, type_):
             return is_plain(operand)
+        case FieldRef(operand):
+            return is_plain(operand)
+        case Call("IS NULL" | "IS NOT NULL", (operand,)):
+            return is_plain(operand)
+        case Call("LIKE", (value, Literal(str() as pattern))):
+            return is_plain(value) and is_prefix(pattern)
         case Call("AND" | "OR", arguments):
             return all(is_plain(a) and isinstance(a, Call) for a in arguments)
         case Call(name, (left, right)) if name in _COMPARISONS:
-            fits = left.type in _COMPARED and left.type == right.type
+            fits = _is_compared(left.type) and left.type == right.type
             return fits and is_plain(left) and is_plain(right)
         case Call("IN", (value, Members(_, type_))):
-            return value.type == type_ and type_ in _COMPARED and is_plain(value)
+            return value.type == type_ and _is_compared(type_) and is_plain(value)
+        case Call("IN", (value, *members)):
+            fits = _is_compared(value.type) and all(member.type == value.type for member in members)
+            return fits and is_plain(value) and all(map(_is_value, members))
         case Call("BETWEEN", (value, *_) as arguments):
-            fits = all(a.type == value.type for a in arguments) and value.type in _COMPARED
+            fits = all(a.type == value.type for a in arguments) and _is_compared(value.type)
             return fits and all(map(is_plain, arguments))
     return False
+
+
+def _is_value(expression: Expression) -> bool:
+    """Whether it is a plain constant that is not NULL."""
+    parts = walk(expression)
+    are_values = all(isinstance(p, Cast) or (isinstance(p, Literal) and p.value is not None) for p in parts)
+    return are_values and is_plain(expression)
+
+
+def is_prefix(pattern: str) -> bool:
+    """Whether a pattern of LIKE has a wildcard only at its end: %."""
+    return not re.search("[%_]", pattern.removesuffix("%"))
+
+
+def _is_compared(type_: SqlType) -> bool:
+    return type_ in _COMPARED or isinstance(type_, Decimal)
+
+
+def _is_widened(source: SqlType, target: SqlType) -> bool:
+    """Whether a cast changes only the type, or makes a DOUBLE of a number."""
+    of_number = source in (INTEGER, BIGINT) or isinstance(source, Decimal)
+    return (
+        (of_number and target == DOUBLE)
+        or (source, target) == (INTEGER, BIGINT)
+        or keeps_numbers(source, target)
+    )
+
+
+def _moment(text: str, type_: SqlType) -> int | None:
+    """A DATE, TIME or TIMESTAMP in the formats' Python form; None for texts in other forms than the usual."""
+    if not _MOMENTS[type_].fullmatch(text):
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(f"1970-01-01T{text}" if type_ == TIME else text)
+    except ValueError:
+        return None
+    return (moment - _EPOCH) // (_DAY if type_ == DATE else _MILLISECOND)
 
 
 def function_of(
@@ -75,9 +148,26 @@ def function_of(
                 place = places[value]
                 return lambda row, values: values[place]
             return lambda row, values: value
+        case Cast(Literal(str() as text), type_) if type_ in _MOMENTS:
+            moment = _moment(text, type_)
+            return lambda row, values: moment
         case Cast(operand, type_):
             inner = function_of(operand, columns, places)
-            return _widened(inner) if type_ == DOUBLE else inner
+            match type_:
+                case Decimal(_, scale):
+                    return _converted(inner, lambda number: _with_scale(number, scale))
+            return _converted(inner, float) if type_ == DOUBLE else inner
+        case FieldRef(operand, field):
+            struct = function_of(operand, columns, places)
+            return _converted(struct, lambda fields: fields.get(field))
+        case Call("IS NULL", (operand,)):
+            tested = function_of(operand, columns, places)
+            return lambda row, values: tested(row, values) is None
+        case Call("IS NOT NULL", (operand,)):
+            tested = function_of(operand, columns, places)
+            return lambda row, values: tested(row, values) is not None
+        case Call("LIKE", (tested, pattern)):
+            return _like(function_of(tested, columns, places), function_of(pattern, columns, places))
         case Call("AND", arguments, ansi=ansi):
             return _logic([function_of(a, columns, places) for a in arguments], False, ansi)
         case Call("OR", arguments, ansi=ansi):
@@ -87,6 +177,9 @@ def function_of(
             if not any(type(m) in (int, str) and m in places for m in members.values):
                 return _constant_member(value, frozenset(members.values), _of_null(ansi))
             return _member(value, [function_of(m, columns, places) for m in members.literals], _of_null(ansi))
+        case Call("IN", (tested, *members), ansi=ansi):
+            value = function_of(tested, columns, places)
+            return _member(value, [function_of(m, columns, places) for m in members], _of_null(ansi))
         case Call("BETWEEN", (tested, low, high), ansi=ansi):
             value = function_of(tested, columns, places)
             above = _compared(">=", value, function_of(low, columns, places), tested.type, _of_null(ansi))
@@ -98,12 +191,33 @@ def function_of(
     raise TypeError(f"{expression} needs Spark")
 
 
-def _widened(inner: PlainValue) -> PlainValue:
+def _converted(inner: PlainValue, convert: Callable[[Any], Any]) -> PlainValue:
+    """``inner``, then ``convert``; NULL stays NULL."""
+
     def value(row: PlainRow, values: Values) -> Any:
-        number = inner(row, values)
-        return None if number is None else float(number)
+        given = inner(row, values)
+        return None if given is None else convert(given)
 
     return value
+
+
+def _with_scale(number: int | decimal.Decimal, scale: int) -> decimal.Decimal:
+    return decimal.Decimal(number).quantize(decimal.Decimal((0, (1,), -scale)), context=_DIGITS)
+
+
+def _like(tested: PlainValue, pattern: PlainValue) -> PlainValue:
+    """LIKE with a pattern that is_prefix."""
+
+    def matches(row: PlainRow, values: Values) -> bool | None:
+        text, wanted = tested(row, values), pattern(row, values)
+        if text is None or wanted is None:
+            return None
+        prefix = wanted.removesuffix("%")
+        if prefix == wanted:
+            return bool(text == prefix)
+        return text.startswith(prefix) and not _LINE_ENDS.search(text, len(prefix))
+
+    return matches
 
 
 def _of_null(ansi: bool) -> bool | None:

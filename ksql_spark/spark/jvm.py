@@ -443,7 +443,7 @@ _UNWRITABLE = b"\xffksql"
 class JavaLog(Protocol):
     """ProcessingLog.java: the processing logs of all servers by their names."""
 
-    def open(self, name: str, topic: str, settings: Any) -> None:
+    def open(self, name: str, topic: str, settings: Any, late_rows: int) -> None:
         """Write entries to a topic; ``settings``: of a producer, as a HashMap."""
         ...
 
@@ -461,6 +461,10 @@ class JavaLog(Protocol):
 
     def counts(self, name: str, query: str) -> Sequence[int]:
         """Unreadable, failed, late and lost records of a query; epoch ms of the last error, or 0."""
+        ...
+
+    def graces(self, name: str, query: str) -> Sequence[int]:
+        """Grace periods that are enough for 50, 99 and 100 % of the late records of a query, ms, or -1."""
         ...
 
     def gather(self, name: str) -> None:
@@ -490,9 +494,19 @@ def processing_logs(session: SparkSession) -> JavaLog:
     return logs
 
 
-def open_log(session: SparkSession, name: str, topic: str, settings: Mapping[str, str]) -> None:
-    """Make a processing log write to a topic; ``settings``: of a Kafka client."""
-    processing_logs(session).open(name, topic, _map(session, settings))
+def open_log(
+    session: SparkSession, name: str, topic: str, settings: Mapping[str, str], late_rows: int
+) -> None:
+    """Make a processing log write to a topic.
+
+    Args:
+        session: of the JVM.
+        name: the log's.
+        topic: the topic.
+        settings: of a Kafka client.
+        late_rows: the most late rows of a query and step in a second.
+    """
+    processing_logs(session).open(name, topic, _map(session, settings), late_rows)
 
 
 def traffic_report(session: SparkSession, server: str) -> str:

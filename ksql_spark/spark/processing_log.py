@@ -42,10 +42,13 @@ STREAM_COLUMNS = """
     serializationError STRUCT<
       target VARCHAR, errorMessage VARCHAR, record VARCHAR, cause ARRAY<VARCHAR>, `topic` VARCHAR>,
     kafkaStreamsThreadError STRUCT<errorMessage VARCHAR, threadName VARCHAR, cause ARRAY<VARCHAR>>>,
-  input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>, replay INT"""
+  input STRUCT<`topic` VARCHAR, `partition` INT, `offset` BIGINT>, replay INT,
+  late STRUCT<
+    key VARCHAR, value VARCHAR, eventTime BIGINT, streamTime BIGINT, windowStart BIGINT, windowEnd BIGINT,
+    grace BIGINT, omitted BIGINT>"""
 
 #: columns that streams of earlier releases lack
-ADDED_COLUMNS = frozenset({"INPUT", "REPLAY"})
+ADDED_COLUMNS = frozenset({"INPUT", "REPLAY", "LATE"})
 
 
 class Counts(NamedTuple):
@@ -58,6 +61,20 @@ class Counts(NamedTuple):
     last_ms: int | None
 
 
+class Graces(NamedTuple):
+    """The grace periods that would have been enough for shares of a query's late records, ms.
+
+    Args:
+        half_ms: for half of them.
+        most_ms: for 99 %.
+        all_ms: for all.
+    """
+
+    half_ms: int
+    most_ms: int
+    all_ms: int
+
+
 @dataclass(frozen=True)
 class QueryLog:
     """Makes Spark SQL text that reports errors of single records of one query.
@@ -66,6 +83,7 @@ class QueryLog:
         log: the log's name in the JVM.
         query: the query's id.
         shows_rows: whether entries contain the records they are about.
+        keeps_late_rows: whether late rows have entries; else they are only counted.
         topic: of the records that rows come from, each from the one that the columns ROWPARTITION and
             ROWOFFSET name; None: that is not known.
     """
@@ -73,6 +91,7 @@ class QueryLog:
     log: str
     query: str
     shows_rows: bool
+    keeps_late_rows: bool = False
     topic: str | None = None
 
     def of_topic(self, topic: str | None) -> QueryLog:
@@ -187,6 +206,7 @@ class ProcessingLog:
         topic: the topic for entries; None: they are only counted.
         client: settings of a Kafka client on the JVM.
         shows_rows: whether entries contain the records they are about.
+        most_late_rows: of each query and step in a second; 0: they are only counted.
     """
 
     def __init__(
@@ -196,18 +216,20 @@ class ProcessingLog:
         client: Mapping[str, str],
         *,
         shows_rows: bool,
+        most_late_rows: int = 0,
     ) -> None:
         self._name = name
         self._topic = topic
         self._client = client
         self._shows_rows = shows_rows
+        self._most_late_rows = most_late_rows
         self._opened: SparkSession | None = None
 
     def open(self, session: SparkSession) -> None:
         """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
         self._opened = session
         if self._topic is not None:
-            jvm.open_log(session, self._name, self._topic, self._client)
+            jvm.open_log(session, self._name, self._topic, self._client, self._most_late_rows)
 
     @property
     def _session(self) -> SparkSession:
@@ -228,9 +250,11 @@ class ProcessingLog:
         """The reports of a query; ``session``: its own session, ``topics``: the topics that it reads."""
         session.conf.set(LOG_SETTING, self._name)
         session.conf.set(QUERY_SETTING, query)
-        if self._topic in topics:
+        is_muted = self._topic in topics
+        if is_muted:
             self._log.mute(self._name, query)  # its failures would be its next input
-        return QueryLog(self._name, query, self._shows_rows)
+        keeps_late_rows = self._topic is not None and self._most_late_rows > 0 and not is_muted
+        return QueryLog(self._name, query, self._shows_rows, keeps_late_rows)
 
     @contextlib.contextmanager
     def gathering(self, query: str) -> Iterator[Gathering]:
@@ -270,6 +294,16 @@ class ProcessingLog:
         except JVM_ERRORS:
             return Counts(0, 0, 0, 0, None)
         return Counts(unreadable, failed, late, lost, last_ms or None)
+
+    def graces(self, query: str) -> Graces | None:
+        """Which grace periods would have been enough for a query's late records; None: none would, or late
+        records have not come, or the JVM restarts.
+        """
+        try:
+            half, most, all_ms = self._log.graces(self._name, query)
+        except JVM_ERRORS:
+            return None
+        return Graces(half, most, all_ms) if all_ms >= 0 else None
 
     def traffic(self) -> dict[str, Traffic]:
         """Return what each query reads and writes, by query id; nothing while the JVM restarts."""
@@ -314,4 +348,4 @@ def _text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-__all__ = ["ADDED_COLUMNS", "Counts", "ProcessingLog", "QueryLog", "create_stream"]
+__all__ = ["ADDED_COLUMNS", "Counts", "Graces", "ProcessingLog", "QueryLog", "create_stream"]

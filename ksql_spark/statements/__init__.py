@@ -11,6 +11,7 @@ from typing import Any
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
+from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import (
     DescribeConnector,
@@ -22,6 +23,7 @@ from ksql_spark.grammar.statements.describe import (
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
 from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
@@ -75,9 +77,11 @@ from ksql_spark.statements.base.context import (
     ThisServer,
 )
 from ksql_spark.statements.definitions import (
+    comments,
     connectors,
     describe_evolution,
     functions,
+    indexes,
     sinks,
     sources,
     swaps,
@@ -96,9 +100,11 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     AlterSystem: session.alter_system,
     AssertSchema: asserts.assert_schema,
     AssertTopic: asserts.assert_topic,
+    Comment: comments.comment,
     CreateAsSelect: sources.create_as_select,
     CreateConnector: connectors.create_connector,
     CreateFunction: functions.create_function,
+    CreateIndex: indexes.create_index,
     CompactSink: sinks.compact_sink,
     CreateSink: sinks.create_sink,
     CreateSinkAs: sinks.create_sink_as,
@@ -116,6 +122,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DescribeSources: describe.describe_sources,
     DropConnector: connectors.drop_connector,
     DropFunction: functions.drop_function,
+    DropIndex: indexes.drop_index,
     DropSink: sinks.drop_sink,
     DropSource: sources.drop_source,
     DropType: types.drop_type,

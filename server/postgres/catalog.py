@@ -18,7 +18,7 @@ from sqlglot import ErrorLevel, exp
 
 from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
-from ksql_spark.entities.sources import SourceDescription
+from ksql_spark.entities.sources import IndexInfo, SourceDescription
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
@@ -31,7 +31,7 @@ LOG = logging.getLogger(__name__)
 
 VERSION = "16.0"
 _OWNER, _PUBLIC, _PG_CATALOG, _INFORMATION = 10, 2200, 11, 13000
-_BTREE, _TABLESPACE = 403, 1663
+_BTREE, _TABLESPACE, _PG_CLASS = 403, 1663, 1259
 #: the first oid of our own objects, as in PostgreSQL
 _FIRST_OID = 16384
 _FIRST_FUNCTION = 1 << 24
@@ -106,6 +106,7 @@ pg_attrdef: oid adrelid adnum adbin
 pg_description: objoid classoid objsubid description
 pg_settings: name setting unit category short_desc
 pg_tables: schemaname tablename tableowner tablespace hasindexes? hasrules? hastriggers? rowsecurity?
+pg_indexes: schemaname tablename indexname tablespace indexdef
 pg_views: schemaname viewname viewowner definition
 pg_matviews: schemaname matviewname matviewowner definition
 information_schema.schemata: catalog_name schema_name schema_owner
@@ -170,8 +171,11 @@ class Catalog:
         self._db.execute("PRAGMA temp_store = MEMORY")  # counts, unlike files
         #: (name of a relation, of its column) -> whether it is a boolean
         self._booleans: set[str] = set()
-        self._oids: dict[str, int] = {}
+        self._oids: dict[str, int] = {"pg_class": _PG_CLASS}
         self._statements: dict[int, str] = {}
+        #: of indexes: the statements that would create them, and their columns
+        self._definitions: dict[int, str] = {}
+        self._columns: dict[int, list[str]] = {}
         for schema in (*CATALOG_SCHEMAS, SCHEMA):
             self._db.execute(f"ATTACH ':memory:' AS {schema}")
         for line in re.sub(r"\n +", " ", _TABLES).strip().splitlines():
@@ -325,6 +329,10 @@ class Catalog:
         self._add("pg_catalog.pg_settings", name="default_transaction_isolation", setting="read committed")
         for number, source in enumerate(sources):
             self._add_source(_FIRST_OID + 2 * number, source)
+        of_tables = [(_FIRST_OID + 2 * n, source) for n, source in enumerate(sources) if source.indexes]
+        indexes = ((oid, source, index) for oid, source in of_tables for index in source.indexes or ())
+        for index_oid, (oid, source, index) in enumerate(indexes, _FIRST_OID + 2 * len(sources)):
+            self._add_own_index(index_oid, oid, source, index)
         self._db.execute("COMMIT")
 
     def _fill_functions(self, functions: Iterable[FunctionDescriptionList]) -> None:
@@ -370,11 +378,17 @@ class Catalog:
         statement = _VIEW.sub("", statement)  # as PostgreSQL, only the query
         self._statements[oid] = statement
         keys = [at for at, field in enumerate(source.fields, 1) if field.type == "KEY"] if is_table else []
+        has_index = bool(keys or source.indexes)
+        comments = [source.comment, *(field.comment for field in source.fields)]
+        for at, comment in enumerate(comments):
+            if comment is not None:
+                row = {"objoid": oid, "classoid": _PG_CLASS, "objsubid": at, "description": comment}
+                self._add("pg_catalog.pg_description", **row)
         of = {"table_catalog": DATABASE, "table_schema": SCHEMA, "table_name": name}
         self._add(
             "pg_catalog.pg_class", oid=oid, relname=name, relnamespace=_PUBLIC, reltype=0, reloftype=0,
             relowner=_OWNER, relam=2 if is_table else 0, relfilenode=oid, reltablespace=0, relpages=0,
-            reltuples=-1, reltoastrelid=0, relhasindex=int(bool(keys)), relisshared=0, relpersistence="p",
+            reltuples=-1, reltoastrelid=0, relhasindex=int(has_index), relisshared=0, relpersistence="p",
             relkind="r" if is_table else "v", relnatts=len(source.fields), relchecks=0, relhasrules=0,
             relhastriggers=0, relhassubclass=0, relrowsecurity=0, relforcerowsecurity=0, relispopulated=1,
             relreplident="d", relispartition=0,
@@ -384,7 +398,7 @@ class Catalog:
         if is_table:
             self._add(
                 "pg_catalog.pg_tables", schemaname=SCHEMA, tablename=name, tableowner=DATABASE,
-                hasindexes=int(bool(keys)), hasrules=0, hastriggers=0, rowsecurity=0,
+                hasindexes=int(has_index), hasrules=0, hastriggers=0, rowsecurity=0,
             )  # fmt: skip
         else:
             self._add("information_schema.views", **of, view_definition=statement)
@@ -418,21 +432,8 @@ class Catalog:
     def _add_key(self, oid: int, table: str, at: list[int], names: list[str], of: Mapping[str, str]) -> None:
         """The primary key: a constraint, and the index that PostgreSQL would have for it."""
         name, index = f"{table}_pkey", oid + 1
-        self._oids[name] = index
         self._statements[index] = f"PRIMARY KEY ({', '.join(names)})"
-        self._add(
-            "pg_catalog.pg_class", oid=index, relname=name, relnamespace=_PUBLIC, reltype=0, reloftype=0,
-            relowner=_OWNER, relam=_BTREE, relfilenode=index, reltablespace=0, relpages=0, reltuples=-1,
-            reltoastrelid=0, relhasindex=0, relisshared=0, relpersistence="p", relkind="i", relnatts=len(at),
-            relchecks=0, relhasrules=0, relhastriggers=0, relhassubclass=0, relrowsecurity=0,
-            relforcerowsecurity=0, relispopulated=1, relreplident="n", relispartition=0,
-        )  # fmt: skip
-        self._add(
-            "pg_catalog.pg_index", indexrelid=index, indrelid=oid, indnatts=len(at), indnkeyatts=len(at),
-            indisunique=1, indisprimary=1, indisexclusion=0, indimmediate=1, indisclustered=0, indisvalid=1,
-            indisready=1, indislive=1, indisreplident=0, indkey=" ".join(map(str, at)),
-            indoption=" ".join("0" for _ in at),
-        )  # fmt: skip
+        self._add_index(index, name, (oid, table), at, names, is_key=True)
         self._add(
             "pg_catalog.pg_constraint", oid=index, conname=name, connamespace=_PUBLIC, contype="p",
             condeferrable=0, condeferred=0, convalidated=1, conrelid=oid, contypid=0, conindid=index,
@@ -450,6 +451,51 @@ class Catalog:
                 column_name=column,
                 ordinal_position=number,
             )
+
+    def _add_own_index(self, oid: int, table: int, source: SourceDescription, index: IndexInfo) -> None:
+        """An index that CREATE INDEX has made; of a field, PostgreSQL would say that it is an expression."""
+        places = {field.name: at for at, field in enumerate(source.fields, 1)}
+        columns = [column.replace("`", "") for column in index.columns]
+        of_table, at = (table, shown_name(source.name)), [places.get(column, 0) for column in columns]
+        self._add_index(
+            oid, shown_name(index.name), of_table, at, list(map(shown_name, columns)), is_key=False
+        )
+
+    def _add_index(
+        self,
+        index: int,
+        name: str,
+        of_table: tuple[int, str],
+        at: list[int],
+        names: list[str],
+        *,
+        is_key: bool,
+    ) -> None:
+        """An index of ``of_table``, by oid and name; ``at``: the numbers of its columns, 0 for a field."""
+        oid, table = of_table
+        self._oids[name], self._columns[index] = index, names
+        unique = "UNIQUE " if is_key else ""
+        self._definitions[index] = (
+            f"CREATE {unique}INDEX {_shown(name)} ON {SCHEMA}.{_shown(table)} "
+            f"USING btree ({', '.join(names)})"
+        )
+        self._add(
+            "pg_catalog.pg_class", oid=index, relname=name, relnamespace=_PUBLIC, reltype=0, reloftype=0,
+            relowner=_OWNER, relam=_BTREE, relfilenode=index, reltablespace=0, relpages=0, reltuples=-1,
+            reltoastrelid=0, relhasindex=0, relisshared=0, relpersistence="p", relkind="i", relnatts=len(at),
+            relchecks=0, relhasrules=0, relhastriggers=0, relhassubclass=0, relrowsecurity=0,
+            relforcerowsecurity=0, relispopulated=1, relreplident="n", relispartition=0,
+        )  # fmt: skip
+        self._add(
+            "pg_catalog.pg_index", indexrelid=index, indrelid=oid, indnatts=len(at), indnkeyatts=len(at),
+            indisunique=int(is_key), indisprimary=int(is_key), indisexclusion=0, indimmediate=1,
+            indisclustered=0, indisvalid=1, indisready=1, indislive=1, indisreplident=0,
+            indkey=" ".join(map(str, at)), indoption=" ".join("0" for _ in at),
+        )  # fmt: skip
+        self._add(
+            "pg_catalog.pg_indexes", schemaname=SCHEMA, tablename=table, indexname=name,
+            indexdef=self._definitions[index],
+        )  # fmt: skip
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
         types = {type_.oid: type_ for type_ in values.TYPES}
@@ -495,7 +541,8 @@ class Catalog:
             "pg_get_function_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_identity_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_result": lambda oid: self._signatures.get(oid, ("", ""))[1],
-            "obj_description": self._description,
+            "obj_description": lambda oid, *_: self._description(oid, 0),
+            "col_description": self._description,
             "pg_backend_pid": lambda *_: self._session.process_id,
             "pg_get_userbyid": lambda *_: DATABASE,
             "pg_encoding_to_char": lambda *_: "UTF8",
@@ -522,7 +569,7 @@ class Catalog:
             "array_to_string": lambda items, mark, *_: str(items or "")[1:-1].replace(",", mark),
             "pg_get_viewdef": lambda oid, *_: self._statements.get(oid),
             "pg_get_constraintdef": lambda oid, *_: self._statements.get(oid),
-            "pg_get_indexdef": lambda oid, at=0, *_: self._index(names.get(oid), oid, at),
+            "pg_get_indexdef": lambda oid, at=0, *_: self._index(oid, at),
             "array": lambda *items: _listed(items),
             "to_regclass": oid_of,
             "_oid_of": oid_of,
@@ -542,18 +589,16 @@ class Catalog:
             raise CatalogError("42704", f'unrecognized configuration parameter "{str(name)[:100]}"')
         return found
 
-    def _description(self, oid: Any, *_: Any) -> str | None:
+    def _description(self, oid: Any, at: Any) -> str | None:
+        """The comment on a relation or function, or on a column of it, by its number."""
         row = self._db.execute(
-            "SELECT description FROM pg_catalog.pg_description WHERE objoid = ?", (oid,)
+            "SELECT description FROM pg_catalog.pg_description WHERE objoid = ? AND objsubid = ?", (oid, at)
         ).fetchone()
         return row[0] if row else None
 
-    def _index(self, name: str | None, oid: Any, at: int) -> str:
-        """The statement that would create the index of a primary key, or its column at a place from 1."""
-        columns = str(self._statements.get(oid)).removeprefix("PRIMARY KEY ")
-        if at:
-            return columns.strip("()").split(", ")[at - 1]
-        return f"CREATE UNIQUE INDEX {name} USING btree {columns}"
+    def _index(self, oid: Any, at: int) -> str | None:
+        """The statement that would create an index, or its column at a place from 1."""
+        return self._columns[oid][at - 1] if at and oid in self._columns else self._definitions.get(oid)
 
     # ---- what there is not -----------------------------------------------------------------------------
 
@@ -711,6 +756,11 @@ def _allowed(action: int, what: str | None, *_: Any) -> int:
     # SQLite looks up table functions such as json_each by an update of its own, which queries cannot write
     is_own = action == sqlite3.SQLITE_UPDATE and what == "sqlite_master"
     return sqlite3.SQLITE_OK if action in _READING or is_own else sqlite3.SQLITE_DENY
+
+
+def _shown(name: str) -> str:
+    """A name as PostgreSQL writes it: in quotes only if it needs them."""
+    return name if re.fullmatch("[a-z_][a-z0-9_]*", name) else _quoted(name)
 
 
 def _quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import threading
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from sqlglot import exp
 
 from ksql_spark.authorization import Rights
 from ksql_spark.config import canonical
+from ksql_spark.engine import NotHereError
 from ksql_spark.entities import Entity
 from ksql_spark.entities.catalog import FunctionDescriptionList, FunctionNameList, PropertiesList
 from ksql_spark.entities.commands import RowsChanged, RowsInserted
@@ -336,9 +338,10 @@ class Execution:
                 await self._channel.unless_cancelled(
                     asyncio.ensure_future(until_current(look_up.when_current))
                 )
-            portal.columns = columns_of(look_up.columns, portal.prepared.statement.labels)
-            portal.batches = once(look_up.rows())
-            return
+            with contextlib.suppress(NotHereError):
+                portal.batches = once(look_up.rows())
+                portal.columns = columns_of(look_up.columns, portal.prepared.statement.labels)
+                return
         start = asyncio.ensure_future(self._host.query(request))
         try:
             stream = await self._channel.unless_cancelled(start)

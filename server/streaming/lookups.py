@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from ksql_spark.engine import NotHereError
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.host import LOOK_UP_BYTES, Host
@@ -45,6 +46,8 @@ async def looked_up(host: Host, request: Request, size: int, media_type: str) ->
             rows = delimited_body(look_up)
         else:
             rows = complete_body(result := look_up.result(), format_of(result, media_type))
+    except NotHereError:
+        return None
     except KsqlError as error:
         error.statement = error.statement or request.text
         raise

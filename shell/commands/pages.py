@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements import (
     asserts,
+    comments,
     connectors,
     describe,
     functions,
+    indexes,
     inserts,
     lifecycle,
     print_topic,
@@ -47,7 +49,7 @@ class Page:
 
 _SELECT = """\
 SELECT [DISTINCT | DISTINCT ON (expression, …)] * | expression [[AS] name], …
-  FROM source | (SELECT …) | ERRORS OF query [[AS] alias]
+  FROM source | (SELECT …) | [ERRORS | LATE ROWS] OF query [[AS] alias]
   [[INNER | LEFT | RIGHT | FULL] JOIN source [alias] [WITHIN n unit [GRACE PERIOD n unit]] ON condition]
   [WITHIN n unit]
   [WINDOW TUMBLING (SIZE n unit) | HOPPING (SIZE n unit, ADVANCE BY n unit) |
@@ -142,6 +144,17 @@ PAGES: Mapping[type[Statement], Page] = {
         ("CREATE VIEW dear AS SELECT * FROM items WHERE price > 100;",),
     ),
     views.DropView: Page(("DROP VIEW",), "remove the name of a SELECT", ("DROP VIEW IF EXISTS dear;",)),
+    indexes.CreateIndex: Page(
+        ("CREATE INDEX",),
+        "let pull queries find rows of a table by other columns than its key",
+        ("CREATE INDEX ON items (price);", "CREATE INDEX by_city ON customers (address->city, name);"),
+    ),
+    indexes.DropIndex: Page(("DROP INDEX",), "remove an index", ("DROP INDEX IF EXISTS by_city;",)),
+    comments.Comment: Page(
+        ("COMMENT", "COMMENT ON"),
+        "say what a stream, table, view or column is",
+        ("COMMENT ON TABLE items IS 'what we sell';", "COMMENT ON COLUMN items.price IS 'in euro';"),
+    ),
     functions.CreateFunction: Page(
         ("CREATE FUNCTION",),
         "make a function in Python",

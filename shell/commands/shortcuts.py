@@ -24,6 +24,7 @@ _SHORTCUTS = (
     ),
     (r"\dt", "NAME", "SHOW TABLES;", "DESCRIBE {};", "tables"),
     (r"\ds", "NAME", "SHOW STREAMS;", "DESCRIBE {};", "streams"),
+    (r"\di", "TABLE", "SHOW INDEXES;", "SHOW INDEXES ON {};", "indexes, or those of a table"),
     (r"\dv", "NAME", "SHOW VIEWS;", "DESCRIBE {};", "views"),
     (
         r"\df",

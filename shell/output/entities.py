@@ -313,6 +313,14 @@ def _types(entity: Entity) -> Iterator[Part]:
     yield table(["Type Name", "Schema"], rows)
 
 
+def _indexes(entity: Entity) -> Iterator[Part]:
+    rows = [
+        [each.get("name"), each.get("table"), ", ".join(each.get("columns") or ()), text(each.get("ready"))]
+        for each in entity.get("indexes") or []
+    ]
+    yield table(["Index", "Table", "Columns", "Ready"], rows)
+
+
 def _views(entity: Entity) -> Iterator[Part]:
     yield table(["View", "Query"], [[v.get("name"), v.get("query")] for v in entity.get("views") or []])
 
@@ -407,6 +415,11 @@ def _constraints(source: Entity) -> Iterator[Part]:
         yield table(["Constraint"], [[constraint] for constraint in source["constraints"]])
 
 
+def _indexes_of(source: Entity) -> Iterator[Part]:
+    if source.get("indexes"):
+        yield from _indexes(source)
+
+
 def _origin(source: Entity) -> Iterator[Part]:
     origin = source.get("origin")
     if not origin:
@@ -436,9 +449,12 @@ def _topics_found(source: Entity) -> Iterator[Part]:
 
 def _describe(source: Entity) -> Iterator[Part]:
     yield label("Name", source.get("name"))
+    if source.get("comment"):
+        yield label("Comment", source["comment"])
     if not source.get("extended"):
         yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
         yield from _constraints(source)
+        yield from _indexes_of(source)
         yield from _topics_found(source)
         yield from _origin(source)
         if source.get("type") == "VIEW":
@@ -463,6 +479,7 @@ def _describe(source: Entity) -> Iterator[Part]:
     yield ""
     yield _fields(source.get("fields") or [], source.get("type"), source.get("windowType"))
     yield from _constraints(source)
+    yield from _indexes_of(source)
     yield from _origin(source)
     if source.get("sourceConstraints"):
         yield "\nSources that have a DROP constraint on this source"
@@ -522,8 +539,10 @@ def _fields(fields: Sequence[Entity], source_type: Any = None, window: Any = Non
                 kind += " (topic)"
             case "HEADER":
                 kind += " (headers)"
-        rows.append([field.get("name"), kind])
-    return table(["Field", "Type"], rows)
+        rows.append([field.get("name"), kind, text(field.get("comment") or "")])
+    if any(comment for *_, comment in rows):
+        return table(["Field", "Type", "Comment"], rows)
+    return table(["Field", "Type"], [row[:2] for row in rows])
 
 
 def _query_description(entity: Entity) -> Iterator[Part]:
@@ -672,6 +691,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "terminate_query": _terminated,
     "type_list": _types,
     "variables": _variables,
+    "indexes": _indexes,
     "views": _views,
     "versions": _versions,
     "warning_entity": _message,

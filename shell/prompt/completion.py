@@ -35,18 +35,19 @@ STARTS = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "CREATE OR REPLACE", "CREATE SOURCE", "CREATE TYPE",
     "INSERT INTO", "UPDATE", "DELETE FROM", "TRUNCATE TABLE", "SHOW", "LIST", "DESCRIBE", "EXPLAIN",
     "DROP STREAM", "DROP TABLE", "DROP TYPE",
+    "CREATE INDEX", "DROP INDEX",
     "CREATE FUNCTION", "DROP FUNCTION", "CREATE SINK", "DROP SINK", "COMPACT SINK", "SWAP",
-    "ABORT EVOLUTION", "ROLLBACK",
+    "ABORT EVOLUTION", "ROLLBACK", "COMMENT ON",
     "UNDROP STREAM", "UNDROP TABLE", "TERMINATE", "PAUSE", "RESUME",
     "REPLAY ERRORS OF", "PRINT", "SET", "UNSET", "DEFINE", "UNDEFINE", "ALTER STREAM", "ALTER TABLE",
     "ASSERT", "RUN SCRIPT", "COPY",
 )  # fmt: skip
-_CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "SINK", "TYPE", "FUNCTION")
+_CREATED = ("STREAM", "TABLE", "OR REPLACE", "SOURCE", "SINK", "TYPE", "INDEX", "FUNCTION")
 _DESCRIBED = ("FUNCTION", "STREAMS", "TABLES", "VIEWS", "CONNECTOR", "EVOLUTION", "SINK")
 _EXPLAINED = (
     "SELECT", "CREATE STREAM", "CREATE TABLE", "INSERT INTO", "EVOLUTION", "ROW FROM", "MISSING ROW FROM",
 )  # fmt: skip
-_DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION", "SINK")
+_DROPPED = ("STREAM", "TABLE", "TYPE", "CONNECTOR", "FUNCTION", "SINK", "INDEX")
 SHOWN = (*show.LISTED, "VERSIONS OF")
 DATA_TYPES = (
     "BOOLEAN", "INTEGER", "INT", "BIGINT", "DOUBLE", "DECIMAL", "STRING", "VARCHAR", "BYTES", "DATE", "TIME",
@@ -236,6 +237,13 @@ def _offers(
             yield from ((name, "keyword") for name in SHOWN)
         case ["SHOW" | "LIST", "VERSIONS", "OF"]:
             yield from ((name, "source") for name in sources)
+        case ["SHOW" | "LIST", "INDEXES"]:
+            yield ("ON", "keyword")
+        case ["SHOW" | "LIST", "INDEXES", "ON"] | ["CREATE", "INDEX", *_, "ON"]:
+            yield from ((name, "source") for name in metadata.tables)
+        case ["CREATE", "INDEX", *rest] if "(" in rest and last in ("(", ","):
+            table = _source_name(before[upper.index("(") - 1])
+            yield from ((column, "column") for column in metadata.tables.get(table, ()))
         case ["SHOW" | "LIST", _]:
             yield ("EXTENDED", "keyword")
         case ["CREATE"]:
@@ -259,6 +267,14 @@ def _offers(
             yield from ((name, "source") for name in sources)
         case ["ROLLBACK", _]:
             yield ("TO VERSION", "keyword")
+        case ["COMMENT"]:
+            yield ("ON", "keyword")
+        case ["COMMENT", "ON"]:
+            yield from ((name, "keyword") for name in ("STREAM", "TABLE", "VIEW", "COLUMN"))
+        case ["COMMENT", "ON", kind]:
+            yield from ((name, "source") for name in (metadata.tables if kind == "TABLE" else sources))
+        case ["COMMENT", "ON", _, _]:
+            yield ("IS", "keyword")
         case ["ABORT"]:
             yield ("EVOLUTION", "keyword")
         case ["DESCRIBE", _]:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests import waiting
 from tests.docker import base_images
@@ -129,6 +131,16 @@ def await_answer(url: str, container: str) -> None:
     waiting.until(is_there, lambda: logs(container))
 
 
+def _is_taken(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+        return False
+
+
 class Compose:
     """A compose file, run by podman-compose.
 
@@ -138,6 +150,13 @@ class Compose:
 
     def __init__(self, file: str) -> None:
         self._command = [str(COMPOSE), "--file", str(base_images.FOLDER / file)]
+        services = yaml.safe_load((base_images.FOLDER / file).read_text())["services"].values()
+        self._ports = [int(port.split(":")[1]) for service in services for port in service.get("ports", ())]
+
+    def up(self, *services: str) -> None:
+        """Start the project, or some of its services, once its ports are free."""
+        waiting.until(lambda: not any(map(_is_taken, self._ports)), lambda: f"taken: one of {self._ports}")
+        self("up", "--detach", *services)
 
     def __call__(self, *arguments: str, text: str = "") -> str:
         """The output of a command with ``text`` as input."""

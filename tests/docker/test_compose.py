@@ -42,7 +42,7 @@ class TestOneServer:
 
     @classmethod
     def up(cls) -> None:
-        cls.compose("up", "--detach")
+        cls.compose.up()
         cls.wait()
 
     @classmethod
@@ -92,7 +92,7 @@ class TestCluster:
     @classmethod
     def project(cls) -> Iterator[None]:
         try:
-            cls.compose("up", "--detach")
+            cls.compose.up()
             cls.wait(*PORTS)
             yield
         finally:

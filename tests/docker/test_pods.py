@@ -19,7 +19,6 @@ from tests.docker.containers import (
     LOOKUP,
     MARKS,
     SESSION,
-    Compose,
     answers,
     await_answer,
     logs,
@@ -29,15 +28,15 @@ from tests.docker.containers import (
 
 pytestmark = MARKS
 
-MANIFESTS = list(
-    yaml.safe_load_all((Path(__file__).parents[2] / "docker/kubernetes/ksql-spark.yaml").read_text())
-)
+FOLDER = Path(__file__).parents[2] / "docker"
+MANIFESTS = list(yaml.safe_load_all((FOLDER / "kubernetes" / "ksql-spark.yaml").read_text()))
 (CONFIG,) = (one["data"] for one in MANIFESTS if one["kind"] == "ConfigMap")
 (STATEFUL,) = (one["spec"] for one in MANIFESTS if one["kind"] == "StatefulSet")
 POD = STATEFUL["template"]["spec"]
 (CONTAINER,) = POD["containers"]
-#: with a broker of its own
-NETWORK, KAFKA = "ksql-spark-cluster_default", "broker:29092"
+#: the broker beside them, that of the compose file
+BROKER = yaml.safe_load((FOLDER / "compose.cluster.yaml").read_text())["services"]["broker"]
+NETWORK, KAFKA = "ksql-spark-pods", "broker:29092"
 PODS = ("ksql-spark-0", "ksql-spark-1")
 
 
@@ -71,7 +70,16 @@ def start(name: str, folder: Path) -> None:
     assert security["allowPrivilegeEscalation"] is False and security["readOnlyRootFilesystem"]
     pods = POD["securityContext"]
     podman(
-        *("run", "--detach", "--name", name, "--network", NETWORK, "--publish=127.0.0.1::8088"),
+        *(
+            "run",
+            "--detach",
+            "--restart=always",
+            "--name",
+            name,
+            "--network",
+            NETWORK,
+            "--publish=127.0.0.1::8088",
+        ),
         *("--network-alias", f"{name}.{STATEFUL['serviceName']}"),
         *(f"--user={pods['runAsUser']}", f"--group-add={pods['fsGroup']}", "--passwd=false"),
         *("--security-opt=no-new-privileges", "--read-only", "--read-only-tmpfs=false"),
@@ -109,16 +117,18 @@ def shell(name: str, text: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def folder(image: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for the volumes of pods that run beside a broker."""
-    compose = Compose("compose.cluster.yaml")
     made = tmp_path_factory.mktemp("volumes")
+    podman("network", "create", NETWORK)
     try:
-        compose("up", "--detach", "broker")
+        environment = (f"--env={key}={value}" for key, value in BROKER["environment"].items())
+        named = ("--name", f"{NETWORK}-broker", "--network", NETWORK, "--network-alias", "broker")
+        podman("run", "--detach", *named, *environment, BROKER["image"])
         for name in PODS:
             start(name, made)
         yield made
     finally:
-        podman("rm", "--force", *PODS, check=False)
-        compose("down", "--volumes")
+        podman("rm", "--force", "--volumes", *PODS, f"{NETWORK}-broker", check=False)
+        podman("network", "rm", NETWORK)
 
 
 @pytest.mark.parametrize("probe", ["readinessProbe", "livenessProbe"])

@@ -22,8 +22,14 @@ ASSERT VALUES s (id INT) VALUES (1);
 SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 DAYS) GROUP BY a;
 -- 1:1 Unknown statement ')'.
 );
--- 1:8 Unexpected 'INDEX'. Expected FUNCTION, OR, SINK, SOURCE, STREAM, TABLE, TYPE or VIEW.
-CREATE INDEX x ON s (a);
+-- 1:8 Unexpected 'ROLE'. Expected FUNCTION, INDEX, OR, SINK, SOURCE, STREAM, TABLE, TYPE, …
+CREATE ROLE x;
+-- 1:8 Unexpected 'UNIQUE'. CREATE INDEX ON table (column) finds rows faster; only a table's key is unique.
+CREATE UNIQUE INDEX x ON s (a);
+-- 1:21 Unexpected 'USING'. Expected '('.
+CREATE INDEX x ON s USING btree (a);
+-- 1:23 Unexpected '('. Expected '->', ',' or ')'.
+CREATE INDEX ON s (abs(a));
 -- 1:8 Unexpected 'MATERIALIZED'. CREATE TABLE name AS SELECT …
 CREATE MATERIALIZED VIEW x AS SELECT * FROM s;
 -- 1:17 VIEW is a reserved word; to use it as a name, quote it: `VIEW`.
@@ -308,3 +314,7 @@ SELECT t + INTERVAL 1 FOO FROM s;
 WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r;
 -- 1:37 A frame without BETWEEN begins before the current row, or with it
 SELECT SUM(a) OVER (ORDER BY a ROWS 1 FOLLOWING) FROM s;
+-- 1:21 Unexpected 'IS'. Expected '.'.
+COMMENT ON COLUMN t IS 'x';
+-- 1:12 Unexpected 'INDEX'. Expected STREAM, TABLE, VIEW or COLUMN.
+COMMENT ON INDEX i IS 'x';

@@ -13,7 +13,16 @@ from ksql_spark.grammar.statements import BY_START, RULES, STATEMENT_STARTERS
 from ksql_spark.grammar.statements.show import LISTED, Show
 from ksql_spark.grammar.words import CONTEXTUAL, KEYWORDS, NON_RESERVED, RESERVED
 
-ABSTRACT = {"Node", "QueryNode", "Relation", "Statement", "NamedStatement", "QueryControl", "RowChange"} | {
+ABSTRACT = {
+    "Node",
+    "QueryNode",
+    "Relation",
+    "Statement",
+    "NamedStatement",
+    "QueryControl",
+    "RowChange",
+    "LogOf",
+} | {
     "Pattern",
     "PropertyStatement",
     "PropertyAssignment",

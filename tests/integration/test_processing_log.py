@@ -131,9 +131,13 @@ def test_late_records_are_counted(
     for a, ts in ((1, 0), (1, 10_000), (1, 5), (1, 500), (0, 20_000)):
         run(server, f"INSERT INTO s (a, ts) VALUES ({a}, {ts});")
     reader = TopicReader(broker.bootstrap_servers, log_topic(server))
-    (entry,) = read_until(reader, lambda found: len(found) == 1)
+    *late, entry = read_until(reader, lambda found: found[-1:] != [] and found[-1]["level"] == "ERROR")
     reader.close()
     assert entry["logger"] == "processing.CTAS_COUNTED_1.Aggregate.Prepare"
+    assert [(e["level"], e["logger"], e["input"]["offset"], e["late"]["grace"]) for e in late] == [
+        ("INFO", "processing.CTAS_COUNTED_1.Late.Aggregate", 2, 9001),
+        ("INFO", "processing.CTAS_COUNTED_1.Late.Aggregate", 3, 9001),
+    ]
     sink = TopicReader(broker.bootstrap_servers, server.services.metastore.require("COUNTED").topic)
     count = 0
     while count < 3:  # one for each window that was open
@@ -143,6 +147,8 @@ def test_late_records_are_counted(
     sink.close()
     (answer,) = run(server, "DESCRIBE counted EXTENDED;")
     assert answer.source_description.error_stats.startswith("processing-errors: 1  late-records-dropped: 2")
+    advice = "Late records of CTAS_COUNTED_1: GRACE PERIOD 10 SECONDS would have kept 99 % of them, "
+    assert advice in answer.source_description.statistics
 
 
 def test_records_whose_timestamps_are_no_dates_are_left_out(

@@ -19,7 +19,8 @@ from ksql_spark.plan.queries import KeyLookup
 from ksql_spark.runtime.reading import view as view_module
 from ksql_spark.runtime.reading.pull import encoded_keys
 from ksql_spark.runtime.reading.row_decoding import Reader
-from ksql_spark.runtime.reading.view import PAGE_ROWS, KeyRange, View
+from ksql_spark.runtime.reading.stored_row import KeyRange
+from ksql_spark.runtime.reading.view import PAGE_ROWS, View
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import BIGINT, INTEGER, STRING, Array

@@ -9,11 +9,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from fake_engine import UCASE, FakeStream
+from fake_engine import UCASE, FakeStream, described
 from postgres_port import SOON_S, Port
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.catalog import ArgumentInfo
+from ksql_spark.entities.sources import IndexInfo
 from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
@@ -425,3 +426,44 @@ def test_functions_of_the_catalog() -> None:
         ("g", "SETOF string", arguments, "f", "Upper case."),
         ("h", "string", arguments, "a", "Upper case."),
     )
+
+
+def test_indexes_of_a_table() -> None:
+    indexes = (
+        IndexInfo("ZONES_ZONE_IDX", "ZONES", ("ZONE", "FARE_AMOUNT"), ready=True),
+        IndexInfo("by city", "ZONES", ("A->CITY",), ready=False),
+    )
+    of_zones = Catalog([replace(described("ZONES", "TABLE"), indexes=indexes), described("RIDES", "STREAM")])
+    rows = ask(of_zones, "SELECT tablename, indexname, indexdef FROM pg_indexes ORDER BY indexname").rows
+    assert rows == (
+        ("zones", "BY CITY", 'CREATE INDEX "BY CITY" ON public.zones USING btree (a->city)'),
+        ("zones", "zones_pkey", "CREATE UNIQUE INDEX zones_pkey ON public.zones USING btree (vendorid)"),
+        (
+            "zones",
+            "zones_zone_idx",
+            "CREATE INDEX zones_zone_idx ON public.zones USING btree (zone, fare_amount)",
+        ),
+    )
+    keys = (
+        "SELECT c.relname, i.indkey, i.indisunique, pg_get_indexdef(i.indexrelid, 1, TRUE) FROM pg_index i "
+    )
+    keys += "JOIN pg_class c ON c.oid = i.indexrelid ORDER BY 1"
+    assert [tuple(row) for row in ask(of_zones, keys).rows] == [
+        ("BY CITY", "0", False, "a->city"),
+        ("zones_pkey", "1", True, "vendorid"),
+        ("zones_zone_idx", "3 2", False, "zone"),
+    ]
+
+
+def test_comments() -> None:
+    zones = described("ZONES", "TABLE")
+    fields = (replace(zones.fields[0], comment="who drives"), *zones.fields[1:])
+    of_zones = Catalog(
+        [described("RIDES", "STREAM"), replace(zones, fields=fields, comment="where they drive")]
+    )
+    query = "SELECT obj_description(c.oid, 'pg_class'), col_description(c.oid, 1), col_description(c.oid, 2) "
+    assert ask(of_zones, f"{query} FROM pg_class c WHERE relname = 'zones'").rows == (
+        ("where they drive", "who drives", None),
+    )
+    query = "SELECT description FROM pg_description WHERE classoid = 'pg_catalog.pg_class'::regclass"
+    assert ask(of_zones, f"{query} AND objsubid = 0").rows == (("where they drive",),)

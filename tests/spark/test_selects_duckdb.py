@@ -24,7 +24,7 @@ from ksql_spark.expressions import Literal
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.queries import Job, Lookup
 from ksql_spark.plan.trees import relations
-from ksql_spark.runtime.reading.view import StoredRow
+from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.spark import batch
 from ksql_spark.spark.session import SparkProcess, new_session
 from tests.analyzer.binding import bind, run

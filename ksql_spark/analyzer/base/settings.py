@@ -11,6 +11,7 @@ from sqlglot import exp
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.config import PROPERTIES
 from ksql_spark.grammar import nodes
+from ksql_spark.metastore.sources import DataSource
 
 
 def flag(config: Mapping[str, Any], name: str, default: bool = True) -> bool:
@@ -55,3 +56,8 @@ def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
     first = node.find(nodes.Lambda)
     if first is not None:
         raise invalid("Lambdas are not enabled at this time: ksql.lambdas.enabled is false.", first)
+
+
+def is_materialised(source: DataSource, config: Mapping[str, Any]) -> bool:
+    """Whether pull queries read the table ``source`` from a view."""
+    return source.is_sink or (source.read_only and flag(config, "ksql.source.table.materialization.enabled"))

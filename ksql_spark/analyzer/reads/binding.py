@@ -11,6 +11,7 @@ from typing import Any
 from ksql_spark.analyzer.base.failures import within_statement
 from ksql_spark.analyzer.base.settings import check_lambdas
 from ksql_spark.analyzer.reads.batch import bind_batch, job_of, key_names
+from ksql_spark.analyzer.reads.index_lookups import find_index
 from ksql_spark.analyzer.reads.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.reads.past import bind_past
 from ksql_spark.analyzer.reads.push import bind_feed
@@ -39,10 +40,12 @@ def bind_read(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
         if query.find(nodes.PastSource) is not None:
             return bind_past(query, metastore, config)
         root = bind_batch(query, metastore, config)
-        return _lookup(root, query, config) or job_of(root, query, config)
+        return _lookup(root, query, metastore, config) or job_of(root, query, config)
 
 
-def _lookup(root: Node, query: nodes.QueryNode, config: Mapping[str, Any]) -> Lookup | None:
+def _lookup(
+    root: Node, query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str, Any]
+) -> Lookup | None:
     """The look-up of a query whose rows each come from one row of a table; None for any other query."""
     below, limit = (root.child, root) if isinstance(root, Limit) else (root, None)
     if not isinstance(below, Project):
@@ -58,15 +61,19 @@ def _lookup(root: Node, query: nodes.QueryNode, config: Mapping[str, Any]) -> Lo
         check_key_values(predicate, source, query.where, config)
     if not source.is_table:
         return None
-    check_scan(predicate, source, query, config)
+    lookups = None if predicate is None else find_lookups(predicate, source)
+    index = find_index(predicate, source, metastore) if lookups is None else None
+    if index is None:
+        check_scan(predicate, source, query, config)
     return Lookup(
         source,
-        None if predicate is None else find_lookups(predicate, source),
+        lookups,
         predicate,
         items,
         key_names(root),
         None if limit is None else limit.limit,
         None if limit is None else limit.offset or None,
+        index,
     )
 
 

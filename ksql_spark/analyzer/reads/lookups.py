@@ -5,7 +5,7 @@ Lookups only narrow what is read: the whole WHERE is still evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -48,12 +48,12 @@ def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, 
         source: the table.
     """
     keys = [c.name for c in source.schema.key]
-    return _lookups(_alternatives(predicate, frozenset(keys)), keys)
+    return _lookups(alternatives(predicate, _one_of(keys)), keys)
 
 
-def _lookups(alternatives: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
+def _lookups(choices: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
     lookups: dict[KeyLookup, None] = {}
-    for alternative in alternatives:
+    for alternative in choices:
         if any(k not in alternative for k in keys):
             return None
         for values in product(*(alternative[k] for k in keys)):
@@ -72,34 +72,42 @@ def _is_null(value: Expression) -> bool:
     return False
 
 
-#: key column -> the values it may have
+#: column -> the values it may have
 _Alternative = dict[str, tuple[Expression, ...]]
+#: the name of an expression that may be looked up; None: it may not
+_NameOf = Callable[[Expression], str | None]
 
 
-def _alternatives(node: Expression, keys: frozenset[str]) -> list[_Alternative]:
-    """Return ``node`` as alternatives (ORs), each with the values that it allows for key columns.
+def _one_of(names: Iterable[str]) -> _NameOf:
+    known = frozenset(names)
+    return lambda side: side.name if isinstance(side, ColumnRef) and side.name in known else None
 
-    With the keys A and B, ``(A = 1 OR A = 2) AND B = 3 AND C = 4`` gives ``{A: (1,), B: (3,)}`` and
+
+def alternatives(node: Expression, name_of: _NameOf) -> list[_Alternative]:
+    """Return ``node`` as alternatives (ORs), each with the values that it allows for columns with a name.
+
+    With the columns A and B, ``(A = 1 OR A = 2) AND B = 3 AND C = 4`` gives ``{A: (1,), B: (3,)}`` and
     ``{A: (2,), B: (3,)}``.
     """
     match node:
         case Call("OR", (left, right), _):
-            return [*_alternatives(left, keys), *_alternatives(right, keys)]
+            return [*alternatives(left, name_of), *alternatives(right, name_of)]
         case Call("AND", (left, right), _):
-            return _both(_alternatives(left, keys), _alternatives(right, keys))
+            return _both(alternatives(left, name_of), alternatives(right, name_of))
         case Call("=", (left, right), _):
             for side, other in ((left, right), (right, left)):
-                if isinstance(side, ColumnRef) and side.name in keys and _is_constant(other):
-                    return [{side.name: (other,)}]
-        case Call("IN", (ColumnRef(name, _), Members() as members), _) if name in keys:
-            return [{name: members.literals}]
-        case Call("IN", (ColumnRef(name, _), *members), _) if name in keys:
-            if all(map(_is_constant, members)):
+                if (name := name_of(side)) is not None and is_constant(other):
+                    return [{name: (other,)}]
+        case Call("IN", (tested, *members), _) if (name := name_of(tested)) is not None:
+            match members:
+                case [Members() as all_]:
+                    return [{name: all_.literals}]
+            if all(map(is_constant, members)):
                 return [{name: tuple(members)}]
     return [{}]
 
 
-def _is_constant(value: Expression) -> bool:
+def is_constant(value: Expression) -> bool:
     """Whether it reads no row, and no sub-query."""
     return not any(isinstance(part, (ColumnRef, OuterRef, SubQuery)) for part in walk(value))
 
@@ -121,34 +129,34 @@ def narrow(root: Node) -> tuple[tuple[KeyLookup, ...] | None, ...]:
     return tuple(_narrow(root, [{}]))
 
 
-def _narrow(node: Node, alternatives: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
-    """Lookups of the sources below ``node``; ``alternatives`` are conditions on its columns."""
+def _narrow(node: Node, choices: list[_Alternative]) -> Iterable[tuple[KeyLookup, ...] | None]:
+    """Lookups of the sources below ``node``; ``choices`` are conditions on its columns."""
     match node:
         case Source(source):
             keys = [node.column_name(c.name) for c in source.schema.key]
-            yield _lookups(alternatives, keys) if source.is_table else None
+            yield _lookups(choices, keys) if source.is_table else None
             return
         case Filter(_, predicate):
-            conditions = _alternatives(predicate, frozenset(c.name for c in node.schema.columns))
-            alternatives = _both(alternatives, conditions)
+            conditions = alternatives(predicate, _one_of(c.name for c in node.schema.columns))
+            choices = _both(choices, conditions)
         case BatchJoin():
-            alternatives = _with_equals(alternatives, _equal_columns(node))
+            choices = _with_equals(choices, _equal_columns(node))
         case Project(_, keys_, values):
-            alternatives = _renamed(alternatives, (*keys_, *values))
+            choices = _renamed(choices, (*keys_, *values))
         case Aggregate(_, group_by):
-            alternatives = _renamed(alternatives, group_by)
+            choices = _renamed(choices, group_by)
         case Limit() | BatchOver():  # their results depend on other rows, too
-            alternatives = [{}]
+            choices = [{}]
     for child in children(node):
-        yield from _narrow(child, alternatives)
+        yield from _narrow(child, choices)
     for sub_query in sub_queries(node):
         yield from _narrow(sub_query.root, [{}])
 
 
-def _renamed(alternatives: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
+def _renamed(choices: list[_Alternative], items: Iterable[NamedExpression]) -> list[_Alternative]:
     """Conditions on a projection's columns, as conditions on the child's columns that they rename."""
     below = {i.name: i.expression.name for i in items if isinstance(i.expression, ColumnRef)}
-    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in alternatives]
+    return [{below[n]: v for n, v in alternative.items() if n in below} for alternative in choices]
 
 
 def _equal_columns(node: Node) -> list[tuple[str, str]]:
@@ -165,10 +173,10 @@ def _equal_columns(node: Node) -> list[tuple[str, str]]:
     return pairs
 
 
-def _with_equals(alternatives: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
-    """``alternatives`` with each condition copied to the columns that a join equates with its column."""
+def _with_equals(choices: list[_Alternative], equal: list[tuple[str, str]]) -> list[_Alternative]:
+    """``choices`` with each condition copied to the columns that a join equates with its column."""
     result = []
-    for alternative in alternatives:
+    for alternative in choices:
         more = dict(alternative)
         for _ in equal:  # often enough to follow chains of equalities
             for left, right in equal:

@@ -56,7 +56,7 @@ def bind_verification(
                 raise invalid(f"Expected OLD({table}) and NEW({table}) in FROM.", None)
             if not is_past and relation.source_name not in named:
                 raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
-        if statement.find(nodes.ErrorsOf) is not None:
+        if statement.find(nodes.LogOf) is not None:
             raise invalid(f"It may only read OLD({table}) and NEW({table}).", None)
         sources = (replace(source, name=_unique(which)) for which, source in versions.items())
         extended = with_sources(metastore, sources)

@@ -45,10 +45,7 @@ def check_queryable(source: DataSource, node: exp.Expr, config: Mapping[str, Any
             "NOT_DONE_YET", node, what="A pull query on a table with header columns", version=__version__,
             hint="CREATE TABLE ... AS SELECT stores them as values.",
         )  # fmt: skip
-    is_materialised = source.is_sink or (
-        source.read_only and settings.flag(config, "ksql.source.table.materialization.enabled")
-    )
-    if not is_materialised:
+    if not settings.is_materialised(source, config):
         raise invalid(
             f"The `{source.name}` table isn't queryable. To derive a queryable table, you can do "
             f"'CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {source.name}'.",

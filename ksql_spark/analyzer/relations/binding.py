@@ -18,8 +18,8 @@ from ksql_spark.analyzer.base.scope import BoundRelation, Correlation, Scope, hi
 from ksql_spark.analyzer.base.settings import is_ansi, is_untyped
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.relations.errors_of import errors_of
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
+from ksql_spark.analyzer.relations.query_log import log_of
 from ksql_spark.analyzer.relations.views import in_view, query_of
 from ksql_spark.expressions import ColumnRef, Expression, name_text
 from ksql_spark.grammar import nodes
@@ -312,9 +312,9 @@ def named_query(
             return from_item.alias_name or "SUBQUERY", from_item.query, context
         case nodes.MatchRecognize():
             return from_item.alias_name, from_item, context
-        case nodes.ErrorsOf():
+        case nodes.LogOf():
             is_batch = context.rules.is_complete
-            query = errors_of(from_item, context.metastore, context.config, is_batch=is_batch)
+            query = log_of(from_item, context.metastore, context.config, is_batch=is_batch)
             return from_item.alias_name, query, replace(context, common_tables={})
     raise invalid("This is not allowed in FROM.", from_item)
 

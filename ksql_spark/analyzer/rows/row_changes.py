@@ -13,6 +13,7 @@ from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_o
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.expressions.untyped import typed_text
+from ksql_spark.analyzer.reads.index_lookups import find_index
 from ksql_spark.analyzer.reads.lookups import check_key_values, check_scan, find_lookups
 from ksql_spark.analyzer.reads.pull_rules import DISK_COLUMNS
 from ksql_spark.analyzer.relations.binding import source_relation
@@ -76,12 +77,16 @@ def bind_row_change(
             return BoundChange(Lookup(source, None, None, (), frozenset()), None)
         predicate = bind_predicate(statement.where, scope)
         check_key_values(predicate, source, statement.where, config)
-        check_scan(predicate, source, statement, config)
+        lookups = find_lookups(predicate, source)
+        index = find_index(predicate, source, metastore) if lookups is None else None
+        if index is None:
+            check_scan(predicate, source, statement, config)
         row = None
         if isinstance(statement, UpdateRows):
             values = tuple(_values(statement, source, scope.at("SET")).items())
             row = BoundRow(source, values, tuple(one.value for one in statement.assignments))
-        return BoundChange(Lookup(source, find_lookups(predicate, source), predicate, (), frozenset()), row)
+        query = Lookup(source, lookups, predicate, (), frozenset(), index=index)
+        return BoundChange(query, row)
 
 
 def _check_changeable(

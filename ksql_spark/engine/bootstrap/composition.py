@@ -265,7 +265,7 @@ class Bootstrap:
         command_log = CommandLog(admin, producer, service_id, confirm)
         registry_of_spark = RegistryOfSpark(config, self._data_dir, spark)
         registry = registry_of_spark.create(lifecycle)
-        views = create_views(current, self._data_dir, admin, producer, registry, lifecycle)
+        views = create_views(current, self._data_dir, catalog, admin, producer, registry, lifecycle)
         processing_log = create_processing_log(config, admin, lifecycle)
         is_ours = self._existing_spark is None
         queries = create_queries(

@@ -31,6 +31,7 @@ def create_processing_log(config: Config, admin: KafkaAdmin, lifecycle: Lifecycl
         topic if admin.topic(topic) is not None else None,
         {**config.client_settings("producer"), "bootstrap.servers": admin.servers},
         shows_rows=config["ksql.logging.processing.rows.include"],
+        most_late_rows=config["ksql.late.rows.max.per.second"],
     )
     lifecycle.on_stop(processing_log.close)
     return processing_log

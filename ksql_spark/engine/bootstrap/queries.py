@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 def create_views(
     config: CurrentConfig,
     data_dir: Path,
+    catalog: Catalog,
     admin: KafkaAdmin,
     producer: RecordProducer,
     registry: SchemaRegistry | None,
@@ -43,6 +44,7 @@ def create_views(
         lambda: config()["ksql.pull.views"] == "eager",
         lambda topic: producer.written.get(topic, {}),
         registry,
+        lambda table: catalog.metastore.indexes_of(table),
     )
     lifecycle.on_stop(views.close)
     return views

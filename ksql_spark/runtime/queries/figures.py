@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from ksql_spark.spark.processing_log import Counts, ProcessingLog
+from ksql_spark.spark.processing_log import Counts, Graces, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
 
 
@@ -73,6 +73,10 @@ class QueryFigures:
         counts = self._log.counts(query_id) if self._log is not None else Counts(0, 0, 0, 0, None)
         own = self._unreadable.get(query_id)
         return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
+
+    def graces(self, query_id: str) -> Graces | None:
+        """Which grace periods would have been enough for a query's late records; None: not known."""
+        return self._log.graces(query_id) if self._log is not None else None
 
     def traffic(self) -> dict[str, Traffic]:
         """Records and bytes that queries have read and written, by id, since Spark's JVM started."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ksql_spark.analyzer.relations.errors_of import REPLAY
+from ksql_spark.analyzer.relations.query_log import REPLAY
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.kafka.consumer import Record, read_at

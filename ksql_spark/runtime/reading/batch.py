@@ -29,7 +29,7 @@ from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
-from ksql_spark.runtime.reading.view import StoredRow
+from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
 from ksql_spark.spark import batch, jvm

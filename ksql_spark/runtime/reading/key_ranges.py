@@ -11,7 +11,7 @@ from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.formats import Serde
 from ksql_spark.metastore.serdes import key_serde
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.runtime.reading.view import KeyRange
+from ksql_spark.runtime.reading.stored_row import KeyRange
 from ksql_spark.types import BIGINT, BYTES, INTEGER, STRING, SqlType
 
 #: comparisons with their sides swapped
@@ -57,8 +57,8 @@ def _of_text(predicate: Expression, name: str, type_: SqlType) -> tuple[bytes, b
     for comparison, value in _conditions(predicate, name):
         first, after = b"", None
         if comparison == "LIKE" and isinstance(value, str):
-            prefix = value.split("%")[0].split("_")[0].split("\\")[0]
-            first, after = prefix.encode(errors="replace"), _after(prefix.encode(errors="replace"))
+            prefix = prefix_of(value).encode(errors="replace")
+            first, after = prefix, after_all(prefix)
         elif isinstance(value, str) and type_ == STRING:
             if any(c >= _FIRST_SURROGATE for c in value):
                 continue
@@ -83,7 +83,12 @@ def _bounds(comparison: str, value: bytes) -> tuple[bytes, bytes | None]:
     return b"", None
 
 
-def _after(prefix: bytes) -> bytes | None:
+def prefix_of(pattern: str) -> str:
+    """What all texts that match a pattern of LIKE begin with."""
+    return pattern.split("%")[0].split("_")[0].split("\\")[0]
+
+
+def after_all(prefix: bytes) -> bytes | None:
     """The smallest bytes greater than all that start with ``prefix``."""
     stem = prefix.rstrip(b"\xff")
     return stem[:-1] + bytes([stem[-1] + 1]) if stem else None

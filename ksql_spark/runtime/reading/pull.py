@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.queries import KeyLookup, Lookup
+from ksql_spark.plan.queries import IndexLookup, KeyLookup, Lookup
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
@@ -28,7 +28,8 @@ from ksql_spark.runtime.reading.results import (
     api_form,
 )
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
-from ksql_spark.runtime.reading.view import PAGE_ROWS, StoredRow, View
+from ksql_spark.runtime.reading.stored_row import StoredRow
+from ksql_spark.runtime.reading.view import PAGE_ROWS, View
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.spark.evaluate import STORED_KEY, evaluate
@@ -84,11 +85,35 @@ def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> I
     """Pages of the rows to which the WHERE may apply."""
     keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
     if keys is None:
-        yield from view.pages(key_ranges(query.source, query.predicate))
+        found = None if query.index is None else _found(query.index, view, session)
+        yield from view.pages(key_ranges(query.source, query.predicate)) if found is None else found
         return
     rows = view.get(keys)
     for first in range(0, len(rows), PAGE_ROWS):
         yield rows[first : first + PAGE_ROWS]
+
+
+def _found(
+    look_up: IndexLookup, view: View, session: Callable[[], SparkSession]
+) -> Iterator[Sequence[StoredRow]] | None:
+    """Pages of the rows that an index finds; None if the view does not have it yet, or finds too many."""
+    index = view.index(look_up.index)
+    if index is None:
+        return None
+    constants = [[*each.equal, *(value for _, value in each.bounds)] for each in look_up.ranges]
+    values = iter(_constants(list(itertools.chain.from_iterable(constants)), session))
+    ranges = []
+    for each in look_up.ranges:
+        equal = [next(values) for _ in each.equal]
+        ranges.append(index.range_of(equal, [(name, next(values)) for name, _ in each.bounds]))
+    return view.found(index, ranges)
+
+
+def _constants(constants: Sequence[Expression], session: Callable[[], SparkSession]) -> list[Any]:
+    """The values of constants, in the formats' Python form."""
+    if all(map(is_plain, constants)):
+        return [function_of(constant, {})((), ()) for constant in constants]
+    return evaluate(session(), constants)
 
 
 def evaluated(
@@ -146,10 +171,7 @@ def encoded_keys(
         return None
     keys: dict[bytes, None] = {}
     for lookup in lookups:
-        if all(map(is_plain, lookup.values)):
-            values = [function_of(value, {})((), ()) for value in lookup.values]
-        else:
-            values = evaluate(session(), lookup.values)
+        values = _constants(lookup.values, session)
         if None not in values:
             keys |= dict.fromkeys(serde.key_forms(values))
     return list(keys)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ksql_spark import consistency
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, walk
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import value_serde
@@ -120,7 +120,9 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
         return None
     items = [named[column.name] for column in query.output]
     everything = [*items, *([predicate] if predicate is not None else [])]
-    if not all(is_plain(e) and columns_in(e) <= available for e in everything):
+    # Spark reports a LIKE of NULL to the processing log
+    has_like = any(isinstance(part, Call) and part.function == "LIKE" for e in everything for part in walk(e))
+    if has_like or not all(is_plain(e) and columns_in(e) <= available for e in everything):
         return None
     reader = READERS.of(source, None)
     if reader.key.asks_registry or reader.value.asks_registry:

@@ -14,7 +14,7 @@ from ksql_spark.metastore.serdes import stored_serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.plain_expressions import NO_PLACES, PlainRow, Values, function_of
 from ksql_spark.runtime.reading.results import Row, api_form
-from ksql_spark.runtime.reading.view import StoredRow
+from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import STRING, SqlType

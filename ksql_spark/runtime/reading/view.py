@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,9 +28,12 @@ from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.serdes import leaves_out_columns, serdes, stored_serdes
 from ksql_spark.metastore.sources import DataSource, Windowing
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
+from ksql_spark.runtime.reading.stored_row import KeyRange, Place, StoredRow
+from ksql_spark.runtime.reading.view_indexes import NO_INDEXES, StoredRange, ViewIndex, ViewIndexes
 from ksql_spark.schema import LATEST_TIME_MS, Role
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import STRING
@@ -47,8 +50,16 @@ CREATE TABLE IF NOT EXISTS entry (
 CREATE TABLE IF NOT EXISTS position (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS follows (what TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS followed (one INTEGER PRIMARY KEY, at REAL NOT NULL);
+-- its indexes; one that is not complete has no row
+CREATE TABLE IF NOT EXISTS indexed (name TEXT PRIMARY KEY, what TEXT NOT NULL);
 """
 _COLUMNS = "SELECT coalesce(written, key), value, time, window_start, window_end, key FROM entry"
+#: the rows at places: for the SQL text that selects these, or their values
+_AT = (
+    "SELECT coalesce(e.written, e.key), e.value, e.time, e.window_start, e.window_end, e.key FROM ({}) AS p "
+    "CROSS JOIN entry AS e ON (e.key, e.window_start, e.window_end) = (p.key, p.window_start, p.window_end)"
+)
+_PLACES = "SELECT column1 AS key, column2 AS window_start, column3 AS window_end FROM (VALUES {})"
 _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
 _VALUE = "SELECT value FROM entry WHERE key = ? AND window_start = 0 AND window_end = 0"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)"
@@ -64,6 +75,8 @@ _CHECKPOINT_PAGES = 8_000
 _CACHE_KIB, _IDLE_CONNECTIONS = 2_048, 8
 #: rows per page
 PAGE_ROWS = 2_000
+#: what an index finds is read by its places up to this number of rows; beyond, a scan is no slower
+_MAX_PLACES = 100_000
 #: after how many records to check its size
 _CHECK_ROWS = 50_000
 #: how often to note that it has everything in its topic, seconds
@@ -72,32 +85,8 @@ _NOTE_EVERY_S = 60.0
 _POLL_S = 0.2
 
 
-class StoredRow(NamedTuple):
-    """A stored row: bytes of key and value; ROWTIME and the window's bounds, epoch ms (None: no window).
-
-    The key is as its producer wrote it.
-    """
-
-    key: bytes
-    value: bytes
-    time_ms: int
-    window_start: int | None
-    window_end: int | None
-
-
-class Place(NamedTuple):
-    """The identity of a row: the one form of its key, and the window's bounds, epoch ms (0: no window)."""
-
-    key: bytes
-    window_start: int
-    window_end: int
-
-
-class KeyRange(NamedTuple):
-    """Keys whose bytes are at least ``low``, and less than ``high`` (None: no bound)."""
-
-    low: bytes
-    high: bytes | None
+#: a row as _COLUMNS selects it
+_Entry = tuple[bytes, bytes, int, int, int, bytes]
 
 
 class _Wait(NamedTuple):
@@ -117,6 +106,7 @@ class View:
         path: the file; an existing one is reused if it belongs to the same topic.
         check_size: called in its thread when it has grown; raises KsqlError to stop it.
         registry: has the schemas of envelopes.
+        indexes: those that it shall have.
     """
 
     def __init__(
@@ -126,6 +116,7 @@ class View:
         path: Path,
         check_size: Callable[[View], None] = lambda view: None,
         registry: SchemaRegistry | None = None,
+        indexes: ViewIndexes = NO_INDEXES,
     ) -> None:
         self.source = source
         #: the name of the topic that it follows
@@ -145,6 +136,13 @@ class View:
         formats = (source.key_format.name, source.value_format.name)
         self._has_schemas = any(CAPABILITIES[name].registry for name in formats)
         self._recognize = None if source.is_sink else ForeignRecords(source, registry)
+        self._wanted = indexes
+        #: what the file has indexes of; its own thread writes it
+        self._indexes = ViewIndexes(None, ())
+        self._ready: Mapping[Index, ViewIndex] = {}
+        self._unfinished: list[ViewIndex] = []
+        #: up to where the first of the unfinished indexes has all rows; None: it has not begun
+        self._filled_to: Place | None = None
         #: each with its own connection
         self._idle: list[sqlite3.Cursor] = []
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -172,7 +170,8 @@ class View:
                         if applied >= _CHECK_ROWS:
                             applied = 0
                             self._check_size(self)
-                        records = reader.poll_batch(_POLL_S)
+                        builds = self._build_indexes(db, at_end=reader.at_end)
+                        records = reader.poll_batch(0.0 if builds else _POLL_S)
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
@@ -258,6 +257,12 @@ class View:
         if self.source.timestamp is None:  # records without an event time do not count (§5.7)
             records = (r for r in records if 0 <= r.timestamp_ms <= LATEST_TIME_MS)
         changed = self._changed(db, records)
+        deleted = [place for place, (record, _) in changed.items() if record.value is None]
+        values = self._indexes.decoded(
+            (place, self._row((written, record.value, record.timestamp_ms, *place[1:], place.key)))
+            for place, (record, written) in changed.items()
+            if record.value is not None
+        )
         db.execute("BEGIN")
         db.executemany(
             _UPSERT,
@@ -267,9 +272,49 @@ class View:
                 if record.value is not None
             ],
         )
-        db.executemany(_DELETE, [place for place, (record, _) in changed.items() if record.value is None])
+        db.executemany(_DELETE, deleted)
+        for index in self._maintained:
+            index.write(db, values)
+            index.delete(db, deleted)
         db.executemany("INSERT OR REPLACE INTO position VALUES (?, ?)", list(positions.items()))
         db.execute("COMMIT")
+
+    @property
+    def _maintained(self) -> list[ViewIndex]:
+        """The indexes that have all rows, and the one that is to have them."""
+        return [*self._ready.values(), *(self._unfinished[:1] if self._filled_to is not None else ())]
+
+    def _build_indexes(self, db: sqlite3.Connection, *, at_end: bool) -> bool:
+        """Remove indexes that are no longer wanted, and build the others, by one page of rows each time.
+
+        Return whether there is more to do at once. An index begins when all records have been read: built at
+        once, it costs a fraction of what all of its changes do.
+        """
+        if self._indexes is not self._wanted:
+            wanted = self._wanted
+            self._ready = wanted.kept(db)
+            self._indexes, self._filled_to = wanted, None
+            self._unfinished = [each for each in wanted.all if each.index not in self._ready]
+        if not self._unfinished or (self._filled_to is None and not at_end):
+            return False
+        index = self._unfinished[0]
+        if self._filled_to is None:
+            index.begin(db)
+            self._filled_to = Place(b"", -1, -1)
+        after = f"{_COLUMNS} WHERE (key, window_start, window_end) > (?, ?, ?)"
+        order = f"ORDER BY key, window_start, window_end LIMIT {PAGE_ROWS}"
+        rows = db.execute(f"{after} {order}", self._filled_to).fetchall()
+        found = [(Place(row[5], row[3], row[4]), self._row(row)) for row in rows]
+        db.execute("BEGIN")
+        index.write(db, self._indexes.decoded(found))
+        db.execute("COMMIT")
+        if len(rows) == PAGE_ROWS:
+            self._filled_to = found[-1][0]
+            return True
+        index.complete(db)
+        self._ready = {**self._ready, index.index: index}
+        self._unfinished, self._filled_to = self._unfinished[1:], None
+        return bool(self._unfinished)
 
     def _copies_log(self) -> bool:
         """Let another thread copy the write-ahead log into the file; return False while one still does."""
@@ -386,7 +431,7 @@ class View:
 
     # ---- reading -------------------------------------------------------------------------------------
 
-    def _read(self, query: str, values: Sequence[Any]) -> list[tuple[bytes, bytes, int, int, int, bytes]]:
+    def _read(self, query: str, values: Sequence[Any]) -> list[Any]:
         """Return the stored rows that one SQL query selects; for their columns see _COLUMNS.
 
         Raises:
@@ -399,7 +444,7 @@ class View:
         except IndexError:
             cursor = _connected(self._path).cursor()
         try:
-            rows: list[tuple[bytes, bytes, int, int, int, bytes]] = cursor.execute(query, values).fetchall()
+            rows = cursor.execute(query, values).fetchall()
         except sqlite3.Error as error:
             cursor.connection.close()
             if self._failure is not None and self._closing.is_set():
@@ -416,10 +461,13 @@ class View:
         is_full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         return KsqlError("DISK_FULL", path=str(self._path)) if is_full else None
 
-    def _rows(self, rows: Iterable[tuple[bytes, bytes, int, int, int, bytes]]) -> list[StoredRow]:
+    def _rows(self, rows: Iterable[_Entry]) -> list[StoredRow]:
         if self.source.window is None:
             return [StoredRow(key, value, time_ms, None, None) for key, value, time_ms, _, _, _ in rows]
         return [StoredRow(*columns[:-1]) for columns in rows]
+
+    def _row(self, entry: _Entry) -> StoredRow:
+        return self._rows([entry])[0]
 
     def get(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The rows of ``keys``, key by key, each in the order of its windows."""
@@ -445,6 +493,54 @@ class View:
                     break
                 *_, start, end, key = page[-1]
                 read, values = f"{after}{condition}{order}", (key, start, end, *bound)
+
+    def index(self, index: Index) -> ViewIndex | None:
+        """An index, if it has all rows."""
+        return self._ready.get(index)
+
+    def reindex(self, indexes: ViewIndexes) -> None:
+        """Change which indexes it has; its thread builds and removes them."""
+        self._wanted = indexes
+
+    def few(self, index: ViewIndex, ranges: Sequence[StoredRange], most: int) -> list[StoredRow] | None:
+        """The rows in ranges of an index, ordered by key; None if they are more than ``most``.
+
+        Raises:
+            sqlite3.OperationalError: the index has been dropped.
+        """
+        found: dict[Place, _Entry] = {}
+        for range_ in ranges:
+            places, values = index.places(range_)
+            entries = self._read(f"{_AT.format(places)} LIMIT ?", (*values, most + 1))
+            found |= {Place(entry[5], entry[3], entry[4]): entry for entry in entries}
+            if len(found) > most:
+                return None
+        return self._rows(found[place] for place in sorted(found))
+
+    def found(self, index: ViewIndex, ranges: Sequence[StoredRange]) -> Iterator[list[StoredRow]] | None:
+        """The rows in ranges of an index, in pages, ordered by key; None: all rows must be read.
+
+        If they are more than a page, a page shows what was committed when it was read.
+        """
+        places: set[Place] = set()
+        try:
+            rows = self.few(index, ranges, PAGE_ROWS)
+            if rows is not None:
+                return iter([rows])
+            for range_ in ranges:
+                query, values = index.places(range_)
+                places.update(self._read(f"{query} LIMIT ?", (*values, _MAX_PLACES + 1)))
+                if len(places) > _MAX_PLACES:
+                    return None
+        except sqlite3.OperationalError:  # the index has been dropped meanwhile
+            return None
+        return self._at(sorted(places))
+
+    def _at(self, places: Sequence[Place]) -> Iterator[list[StoredRow]]:
+        for first in range(0, len(places), PAGE_ROWS):
+            page = places[first : first + PAGE_ROWS]
+            query = _AT.format(_PLACES.format(", ".join(["(?, ?, ?)"] * len(page))))
+            yield self._rows(self._read(query, [part for place in page for part in place]))
 
     def scan(self, most: int = -1) -> list[StoredRow]:
         """The first ``most`` rows; -1 means all."""

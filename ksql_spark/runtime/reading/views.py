@@ -12,17 +12,17 @@ from pathlib import Path
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import EndOffsets
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.freshness import Ends, Freshness, OnReached, SharedRequests, by_topic
-from ksql_spark.runtime.reading.view import KeyRange, StoredRow, View, remove
+from ksql_spark.runtime.reading.view import View, remove
+from ksql_spark.runtime.reading.view_indexes import ViewIndexes
 from ksql_spark.schema_registry import SchemaRegistry
 
 log = logging.getLogger(__name__)
 
 #: how long a view that has grown waits for others that end, seconds
 _PATIENCE_S = 1.0
-
-__all__ = ["KeyRange", "StoredRow", "View", "Views"]
 
 
 class Views:
@@ -35,6 +35,7 @@ class Views:
         is_eager: returns whether tables get their views when they are created (ksql.pull.views).
         written: returns what this server has written to a topic: partition -> the offset after it.
         registry: has the schemas of envelopes.
+        indexes: returns the indexes of a table.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Views:
         is_eager: Callable[[], bool] = lambda: False,
         written: Callable[[str], Ends] = lambda topic: {},
         registry: SchemaRegistry | None = None,
+        indexes: Callable[[str], Iterable[Index]] = lambda table: (),
     ) -> None:
         self._admin = admin
         self._end_offsets = EndOffsets(admin.servers, admin.settings)
@@ -52,6 +54,7 @@ class Views:
         self._freshness = Freshness(self._ends.ask, written)
         self.folder = folder
         self._registry = registry
+        self._indexes = indexes
         self._most_bytes = most_bytes
         self._is_eager = is_eager
         #: whether the command log has been replayed: until then, files may belong to tables that are yet to
@@ -128,7 +131,14 @@ class Views:
             if existing is not None:
                 # after a broker error its rows are still right: the file has its position
                 existing.close(keeps_file=True)
-            view = View(self._admin, source, self._path(source.name), self._check_size, self._registry)
+            view = View(
+                self._admin,
+                source,
+                self._path(source.name),
+                self._check_size,
+                self._registry,
+                self._indexes_of(source),
+            )
             self._views[source.name] = view
             return view
 
@@ -182,6 +192,20 @@ class Views:
                     self.follow(source)
                 except Exception:  # the first look-up tries it again, and says why
                     log.exception("the view of %s was not opened", source.name)
+
+    def has_index(self, index: Index) -> bool:
+        """Whether the view of a table has an index."""
+        view = self._views.get(index.table)
+        return view is not None and view.index(index) is not None
+
+    def reindex(self, source: DataSource) -> None:
+        """The indexes of a table have changed: change those of its view, if there is one."""
+        view = self._views.get(source.name)
+        if view is not None:
+            view.reindex(self._indexes_of(source))
+
+    def _indexes_of(self, source: DataSource) -> ViewIndexes:
+        return ViewIndexes(source, self._indexes(source.name), self._registry)
 
     def renew(self, source: DataSource) -> None:
         """A table was created or replaced: discard its view, and perhaps create it again at once."""

@@ -23,6 +23,7 @@ from ksql_spark.schema import (
 )
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import Built, Context, Transformations, event_time_column, named, quoted
+from ksql_spark.spark.keyed.late_rows import LateRows
 from ksql_spark.spark.keyed.operator import (
     PASSED_THROUGH,
     Side,
@@ -104,12 +105,20 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     if having is not None:
         output.append(named(f"coalesce({context.lower_having(having, results)}, false)", "__passes"))
         ddl.append("__passes boolean")
-    partition = [ROWPARTITION] if context.tasks.by_partition else []
+    may_be_late = window is not None or node.ttl_ms is not None
+    late_rows = LateRows.of(context, "Aggregate", [node.child], may_be_late=may_be_late)
+    shown_columns: dict[str, str] = {}
+    if late_rows.shows_rows:
+        for i, column in enumerate(node.child.schema.columns):
+            shown_columns[column.name] = f"__row_{i}"
+            types[f"__row_{i}"] = column.type
+            columns.append(named(quoted(column.name), f"__row_{i}"))
+    places = late_rows.columns(0)
+    if context.tasks.by_partition and ROWPARTITION not in places:
+        places.append(ROWPARTITION)
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
     rows = (
-        Transformations(inputs[0])
-        .filter(f"NOT {NULL_VALUE}")
-        .select(*columns, *hidden, *partition, *replaced)
+        Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").select(*columns, *hidden, *places, *replaced)
     )
     side = Side(rows_of_groups(node.group_by, "GROUP BY", rows, context).frame(), types)
     is_final, idle_ms, every_ms = waits(operation), context.idle_ms_of(operation), node.every_ms or 0
@@ -127,11 +136,18 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
         if buffer:  # HAVING rarely has a buffer of its own
             state[f"buffer of {part}"] = buffer
+    late = late_rows.reported(
+        {group.name: group.expression.type for group in node.group_by},
+        [{name: f"{unpacked('v', side.ddl)}.{quoted(packed)}" for name, packed in shown_columns.items()}],
+    )
     number = f"if({_IS_REPLACED}, {_REPLACED}, 0)" if replaced else "0"
     done = operator(
         context,
         "aggregate",
-        [side.records(number, keys, context), *heartbeats(idle_ms, context, every_ms)],
+        [
+            side.records(number, keys, context, place=late_rows.place(0)),
+            *heartbeats(idle_ms, context, every_ms, late=late),
+        ],
         aggregator,
         window.kind if window else "NONE",
         size_ms,
@@ -144,6 +160,7 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         idle_ms,
         every_ms,
         state=state,
+        late=late,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
     done.select(

@@ -21,7 +21,9 @@ from ksql_spark.schema import (
 )
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import Built, Context, named, quoted
+from ksql_spark.spark.keyed.late_rows import LateRows, values_of
 from ksql_spark.spark.keyed.operator import (
+    Late,
     Side,
     column_names,
     heartbeats,
@@ -49,7 +51,13 @@ class _JoinInputs:
         return cls(node, left, right)
 
     def records(
-        self, context: Context, *, left_nulls: bool, right_nulls: bool, left_task: str | None = None
+        self,
+        context: Context,
+        *,
+        left_nulls: bool,
+        right_nulls: bool,
+        left_task: str | None = None,
+        late_rows: LateRows | None = None,
     ) -> list[DataFrame]:
         """Return the records of both sides, as the operator's inputs.
 
@@ -57,16 +65,26 @@ class _JoinInputs:
             context: of the query.
             left_nulls, right_nulls: whether records without a key give results.
             left_task: see Side.records.
+            late_rows: what is reported of late records; None: none can be late.
         """
         has_turn = context.tasks.ignored_have_turns
         left = context.lower(self.node.left_key, "Join.Left", "Join key", column_names(self.node.left.schema))
         right = context.lower(
             self.node.right_key, "Join.Right", "Join key", column_names(self.node.right.schema)
         )
+        left_nulls, right_nulls = left_nulls or has_turn, right_nulls or has_turn
+        places = [late_rows.place(side) if late_rows is not None else () for side in (0, 1)]
+        left_key, right_key = [left, *self.bounds], [right, *self.bounds]
         return [
-            self.left.records(0, [left, *self.bounds], context, nulls=left_nulls or has_turn, task=left_task),
-            self.right.records(1, [right, *self.bounds], context, nulls=right_nulls or has_turn),
+            self.left.records(0, left_key, context, nulls=left_nulls, task=left_task, place=places[0]),
+            self.right.records(1, right_key, context, nulls=right_nulls, place=places[1]),
         ]
+
+    def late(self, late_rows: LateRows) -> Late | None:
+        """Return how the operator reports late records."""
+        sides = [(self.left, self.node.left), (self.right, self.node.right)]
+        key = {str(self.node.left_key): self.node.left_key.type, **dict.fromkeys(self.bounds, BIGINT)}
+        return late_rows.reported(key, [values_of(side, node.schema) for side, node in sides])
 
     @property
     def bounds(self) -> list[str]:
@@ -96,9 +114,11 @@ class _JoinInputs:
         inputs: Sequence[DataFrame],
         *arguments: Any,
         state: Mapping[str, str],
+        late: Late | None = None,
     ) -> Built:
         """The node's columns from an operator's output; the key column has the value that was joined on."""
-        done = operator(context, name, inputs, *arguments, state=state, tables=[self.left, self.right])
+        tables = [self.left, self.right]
+        done = operator(context, name, inputs, *arguments, state=state, tables=tables, late=late)
         done.select(
             named(unpacked("k", self.key_ddl), "__k"),
             named(unpacked("l", self.left.ddl), "__l"),
@@ -126,20 +146,23 @@ def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context)
         own = [lower(ColumnRef(c.name, c.type)) for c in node.left.schema.key]
         by_key = context.task(f"ksql.pack_key(struct({', '.join(own)}))") if own else str(context.numbers[0])
         task = context.task_of(ROWPARTITION) if ROWPARTITION in inputs[0].columns else by_key
-    left, right = join.records(context, left_nulls=is_outer, right_nulls=False, left_task=task)
+    late_rows = LateRows.of(context, "Join", (node.left, node.right), may_be_late=node.grace_ms is not None)
+    left, right = join.records(
+        context, left_nulls=is_outer, right_nulls=False, left_task=task, late_rows=late_rows
+    )
     if node.type == REPLICATED:
         everywhere = f"explode(array({', '.join(map(str, context.numbers))}))"
-        right = right.selectExpr(named(everywhere, "task"), "k", "side", "ts", "v", "h")
+        right = right.selectExpr(named(everywhere, "task"), *right.columns[1:])
     state = {"key": join.key_ddl, "right": join.right.ddl}
     condition = join.condition(context)
     if node.grace_ms is None:
         return join.done(context, "streamTableJoin", [left, right], is_outer, condition, state=state)
     state |= {"left": join.left.ddl, "rows": "versions by key, waiting rows by time"}
     # a record without a value joins with nothing, but advances stream time
-    idle_ms = context.idle_ms_of(node)
-    inputs = [left, right, *heartbeats(idle_ms, context)]
+    idle_ms, late = context.idle_ms_of(node), join.late(late_rows)
+    inputs = [left, right, *heartbeats(idle_ms, context, late=late)]
     arguments = (is_outer, condition, node.grace_ms, idle_ms)
-    return join.done(context, "versionedTableJoin", inputs, *arguments, state=state)
+    return join.done(context, "versionedTableJoin", inputs, *arguments, state=state, late=late)
 
 
 def table_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:
@@ -154,11 +177,13 @@ def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context
     """Two streams (reference §6.5). The operator takes -1 ms for no WITHIN and for no grace period."""
     join, idle_ms = _JoinInputs.of(node, inputs), context.idle_ms_of(node)
     outer = (node.join in ("LEFT", "FULL"), node.join in ("RIGHT", "FULL"))
-    records = join.records(context, left_nulls=outer[0], right_nulls=outer[1])
+    late_rows = LateRows.of(context, "Join", (node.left, node.right), may_be_late=node.within is not None)
+    late = join.late(late_rows)
+    records = join.records(context, left_nulls=outer[0], right_nulls=outer[1], late_rows=late_rows)
     within = node.within or WithinSpec(-1, -1, None)
     grace = -1 if within.grace_ms is None else within.grace_ms
     # a record with a NULL value joins with nothing, but advances stream time
-    inputs = [*records, *heartbeats(idle_ms, context)]
+    inputs = [*records, *heartbeats(idle_ms, context, late=late)]
     is_semi = node.join == SEMI
     arguments = (
         *outer, is_semi, join.condition(context), within.before_ms, within.after_ms, grace, idle_ms
@@ -166,4 +191,4 @@ def stream_stream_join(node: Join, inputs: Sequence[DataFrame], context: Context
     state = {**join.state, "rows": "groups by side, bucket and key"}
     if is_semi:
         state["left rows"] = "without a partner"
-    return join.done(context, "streamStreamJoin", inputs, *arguments, state=state)
+    return join.done(context, "streamStreamJoin", inputs, *arguments, state=state, late=late)

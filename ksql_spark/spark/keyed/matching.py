@@ -22,6 +22,7 @@ from ksql_spark.plan.patterns import PatternValue
 from ksql_spark.schema import FORWARDED_HEADERS, NULL_KEY, NULL_VALUE, ROWPARTITION
 from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import Built, Context, Transformations, named, quoted
+from ksql_spark.spark.keyed.late_rows import LateRows, nested_values
 from ksql_spark.spark.keyed.operator import (
     Carried,
     Operated,
@@ -118,12 +119,17 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         totals.append(f"cast({text} AS {spark_type(total.call.type)})")
     keys = [f"__key_{i}" for i in range(len(node.keys))]
     columns += [named(quoted(key.name), name) for key, name in zip(node.keys, keys, strict=True)]
-    packed_row = f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))" if pattern.all_rows else "X''"
+    late_rows = LateRows.of(context, "Match", [node.child])
+    packs_row = pattern.all_rows or late_rows.shows_rows
+    packed_row = f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))" if packs_row else "X''"
     pair = [
         named(packed_row, "__row"),
         named(f"ksql.pack(struct({', '.join(map(quoted, types))}))", "__arguments"),
     ]
-    hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *([ROWPARTITION] * context.tasks.by_partition)]
+    places = late_rows.columns(0)
+    if context.tasks.by_partition and ROWPARTITION not in places:
+        places.append(ROWPARTITION)
+    hidden = [carried.time, FORWARDED_HEADERS, NULL_VALUE, *places]
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *columns).select(*pair, *keys, *map(quoted, hidden))
     side = Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
@@ -143,12 +149,17 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
     if pattern.all_rows:
         state["rows"] = columns_ddl(carried.types)
     idle_ms = context.idle_ms_of(node)
+    row_bytes = f"{unpacked('v', side.ddl)}.__row"
+    late = late_rows.reported(
+        {key.name: key.type for key in node.keys},
+        [nested_values(carried.types, row_bytes, node.child.schema)],
+    )
     done = operator(
         context,
         "matchRecognize",
         [
-            side.records(0, keys, context, packs_nulls=True),
-            *heartbeats(context.idle_ms_of(node), context),
+            side.records(0, keys, context, packs_nulls=True, place=late_rows.place(0)),
+            *heartbeats(idle_ms, context, late=late),
         ],
         [symbols.index(symbol) for symbol in automaton.symbols],
         list(automaton.first),
@@ -160,6 +171,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         pattern.all_rows,
         idle_ms,
         state=state,
+        late=late,
     )
     return _result(node, done, carried if pattern.all_rows else None, results, keys_ddl, context)
 

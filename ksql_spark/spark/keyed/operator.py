@@ -48,6 +48,19 @@ PASSED_THROUGH = (ROWTIME, FORWARDED_HEADERS)
 
 
 @dataclass(frozen=True)
+class Late:
+    """How an operator reports late records (keyed/late_rows.py).
+
+    Args:
+        setting: LateRows.SETTING.
+        no_place: texts of the columns p and o of an input that has no records.
+    """
+
+    setting: str
+    no_place: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Side:
     """One input of a keyed operator: a frame and the types of its columns (without hidden ones)."""
 
@@ -76,8 +89,9 @@ class Side:
         nulls: bool = False,
         packs_nulls: bool = False,
         task: str | None = None,
+        place: Sequence[str] = (),
     ) -> DataFrame:
-        """The frame as an operator's input: task, k, side, ts, v, h.
+        """The frame as an operator's input: task, k, side, ts, v, h, and the columns of ``place``.
 
         Args:
             side: the input's number, 0 or 1, or the text of a number over the frame's columns.
@@ -86,6 +100,7 @@ class Side:
             nulls: keep records whose key has a NULL member, with an empty key; else they are dropped.
             packs_nulls: keep them, with a key in which NULL is a value like others.
             task: text of the task, over the frame's columns; None: the task of the key.
+            place: texts of p and o, over the frame's columns; none if late records are only counted.
         """
         # computed in a frame of its own: an expression that reports its failures must be evaluated only once
         parts_of_key = [f"__part_{i}" for i in range(len(key))]
@@ -106,9 +121,9 @@ class Side:
             rows.filter(has_key)
         time = event_time_column(self.frame.columns)
         parts = [named(packed, "k"), named(str(side), "side"), named(time, "ts"), named(row, "v")]
-        rows.select(*parts, named(PACKED_HEADERS, "h"), *own)
+        rows.select(*parts, named(PACKED_HEADERS, "h"), *place, *own)
         task_column = "task" if own else named(context.task("k"), "task")
-        return rows.select(task_column, "k", "side", "ts", "v", "h").frame()
+        return rows.select(task_column, "k", "side", "ts", "v", "h", *("p", "o")[: len(place)]).frame()
 
 
 def column_types(schema: Schema) -> dict[str, SqlType]:
@@ -155,6 +170,7 @@ def operator(
     *arguments: Any,
     state: Mapping[str, str],
     tables: Sequence[Side] = (),
+    late: Late | None = None,
 ) -> Operated:
     """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
 
@@ -165,10 +181,12 @@ def operator(
         arguments: the operator's.
         state: the layout of the bytes that it keeps.
         tables: the sides, by their numbers, whose rows may leave out columns (FormerRows.java).
+        late: how late records are reported; None: they are counted.
     """
     former = {str(i): side.ddl for i, side in enumerate(tables) if UNCHANGED in side.types}
     layout = {"operator": name, **state, **{f"former rows {side}": ddl for side, ddl in former.items()}}
     context.session.conf.set("spark.ksql.formerRows", json.dumps(former))
+    context.session.conf.set("spark.ksql.lateRows", late.setting if late is not None else "")
     done = jvm.keyed_operator(name, union(inputs), *arguments)
     headers = f"{unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
@@ -180,7 +198,9 @@ def passed_through(context: Context) -> tuple[str, ...]:
     return (*PASSED_THROUGH, ROWPARTITION, STREAM_TIME) if context.tasks.keeps_partition else PASSED_THROUGH
 
 
-def heartbeats(idle_ms: int, context: Context, every_ms: int = 0) -> list[DataFrame]:
+def heartbeats(
+    idle_ms: int, context: Context, every_ms: int = 0, *, late: Late | None = None
+) -> list[DataFrame]:
     """A frame of heartbeats for every task, if an operator with this timeout or interval (ms) needs them."""
     topics = context.reads
     if not (idle_ms or every_ms) or not isinstance(topics, Topics) or topics.heartbeats is None:
@@ -190,7 +210,8 @@ def heartbeats(idle_ms: int, context: Context, every_ms: int = 0) -> list[DataFr
     raw = sources.read(context.session, topics.consumer, topics.heartbeats, latest, options=options)
     task = named(f"explode(array({', '.join(map(str, context.numbers))}))", "task")
     nothing = ("cast(NULL AS binary) AS v", "cast(NULL AS binary) AS h")
-    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing)]
+    no_place = late.no_place if late is not None else ()
+    return [raw.selectExpr(task, "X'' AS k", "2 AS side", "0L AS ts", *nothing, *no_place)]
 
 
 @dataclass(frozen=True)

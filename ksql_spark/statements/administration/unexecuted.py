@@ -13,13 +13,24 @@ from sqlglot import exp
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import NamedStatement, Statement
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.lifecycle import QueryControl, Terminate
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs, DropSink
 from ksql_spark.grammar.statements.sources import AlterSource, CreateAsSelect, CreateSource, DropSource
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.grammar.statements.views import CreateView, DropView
-from ksql_spark.runtime.command_log import FUNCTION, QUERY, SINK, SOURCE, TYPE, VIEW, Name, SkippedRecord
+from ksql_spark.runtime.command_log import (
+    FUNCTION,
+    INDEX,
+    QUERY,
+    SINK,
+    SOURCE,
+    TYPE,
+    VIEW,
+    Name,
+    SkippedRecord,
+)
 from ksql_spark.statements.base.context import Action, Logged, Outcome, Starts, StatementContext
 
 #: class of a statement -> the kinds of things that it makes, with its name
@@ -30,6 +41,7 @@ _MAKES: Mapping[type[Statement], tuple[str, ...]] = {
     CreateSinkAs: (SINK, SOURCE),
     CreateType: (TYPE,),
     CreateView: (VIEW,),
+    CreateIndex: (INDEX,),
     CreateFunction: (FUNCTION,),
     InsertSelect: (),
 }
@@ -39,6 +51,7 @@ _REMOVES: Mapping[type[Statement], str] = {
     DropSink: SINK,
     DropType: TYPE,
     DropView: VIEW,
+    DropIndex: INDEX,
     DropFunction: FUNCTION,
     Terminate: QUERY,
 }
@@ -58,6 +71,7 @@ _WORDS = {
     SINK: "DROP SINK",
     TYPE: "DROP TYPE",
     VIEW: "DROP VIEW",
+    INDEX: "DROP INDEX",
     FUNCTION: "DROP FUNCTION",
     QUERY: "TERMINATE",
 }
@@ -169,6 +183,7 @@ def _is_there(name: Name, context: StatementContext) -> bool:
         SINK: lambda: store.find_sink(text) is not None,
         TYPE: lambda: text in store.types(),
         VIEW: lambda: text in store.views(),
+        INDEX: lambda: text in store.indexes(),
         FUNCTION: lambda: text in store.functions(),
         QUERY: lambda: any(query.id.upper() == text for query in context.queries),
     }

@@ -23,6 +23,7 @@ from ksql_spark.entities.catalog import (
 from ksql_spark.entities.queries import Queries, QueryDescriptionList
 from ksql_spark.entities.servers import Service, ServicesList
 from ksql_spark.entities.sources import (
+    IndexesList,
     KafkaTopicInfo,
     KafkaTopicsList,
     KafkaTopicsListExtended,
@@ -33,6 +34,7 @@ from ksql_spark.entities.sources import (
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
+from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers, Topic
 from ksql_spark.kafka_connect import NoConnect
@@ -41,6 +43,7 @@ from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import (
+    index_info,
     query_description,
     refresh_warnings,
     source_description,
@@ -219,6 +222,18 @@ def _views(statement: Show, context: StatementContext) -> Entity:
     return ViewsList(statement_text=statement.source_text, views=rows)
 
 
+def _indexes(statement: Show, context: StatementContext) -> Entity:
+    services, table = context.services, statement.table
+    metastore = services.metastore
+    wanted = None if table is None else metastore.require(str(table.this), position(table)).name
+    rows = tuple(
+        index_info(index, services)
+        for _, index in sorted(metastore.indexes().items())
+        if context.rights.may_read(index.table) and wanted in (None, index.table)
+    )
+    return IndexesList(statement_text=statement.source_text, indexes=rows)
+
+
 def _services(statement: Show, context: StatementContext) -> Entity:
     """List everything with an address; users look above all for what the server has started at free ports."""
     config, services = context.config, context.services
@@ -240,6 +255,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
     "CONNECTORS": show_connectors,
     "CONNECTOR PLUGINS": show_plugins,
     "FUNCTIONS": _functions,
+    "INDEXES": _indexes,
     "PROPERTIES": _properties,
     "QUERIES": _queries,
     "SERVICES": _services,
@@ -269,7 +285,7 @@ def show(statement: Show, context: StatementContext) -> Action:
 
 
 #: the objects that are incomplete if the command log was not fully executed
-_FROM_THE_LOG = frozenset({"FUNCTIONS", "QUERIES", "STREAMS", "TABLES", "TYPES", "VIEWS"})
+_FROM_THE_LOG = frozenset({"FUNCTIONS", "INDEXES", "QUERIES", "STREAMS", "TABLES", "TYPES", "VIEWS"})
 
 
 def _skipped(context: StatementContext) -> list[str]:

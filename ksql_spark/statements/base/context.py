@@ -253,6 +253,11 @@ class StatementContext:
         data_source = self.metastore.find(source)
         return None if data_source is None else data_source.topic
 
+    def table_of(self, index: str) -> str | None:
+        """The table of an index."""
+        known = self.metastore.indexes().get(index)
+        return None if known is None else known.table
+
     def chosen_sink_topic(self, name: str) -> str | None:
         """The topic of a new sink without KAFKA_TOPIC, if the request has set the prefix."""
         return f"{self.config[SINK_PREFIX] or ''}{name}" if SINK_PREFIX in self.properties else None

@@ -14,6 +14,7 @@ from ksql_spark.entities.catalog import ArgumentInfo, FunctionDescriptionList, F
 from ksql_spark.entities.queries import QueryDescription, QueryError, status_of
 from ksql_spark.entities.sources import (
     ConsumerPartitionOffsets,
+    IndexInfo,
     OriginInfo,
     QueryOffsetSummary,
     QueryTopicOffsetSummary,
@@ -26,7 +27,9 @@ from ksql_spark.expressions import name_text
 from ksql_spark.functions import registry
 from ksql_spark.functions.examples import call, example
 from ksql_spark.grammar.statements.describe import DescribeFunction, DescribeSource, DescribeSources
+from ksql_spark.grammar.words import UNIT_MS
 from ksql_spark.masking import masked, masked_values
+from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
@@ -43,6 +46,9 @@ from ksql_spark.statements.base.listing import field_info, running_queries, time
 SHARES = (0.5, 0.95, 0.99)
 #: a query that keeps up with its topics has no greater latency, seconds
 OLD_S = 1.0
+
+#: lengths and names of the units of periods, the shortest first
+_UNITS = [(UNIT_MS[unit], unit) for unit in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")]
 
 
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
@@ -105,6 +111,7 @@ def visible_queries(context: StatementContext) -> list[ManagedQuery]:
 def source_description(source: DataSource, context: StatementContext, *, extended: bool) -> SourceDescription:
     """A stream or table as DESCRIBE shows it; ``extended`` adds offsets, statistics and the topic's size."""
     services = context.services
+    comments = services.metastore.comments(source.name)
     queries = [q for q in visible_queries(context) if not q.is_transient]
     readers = [q for q in queries if any(s.name == source.name for s in q.plan.sources)]
     writers = [q for q in queries if q.plan.sink.name == source.name]
@@ -115,7 +122,7 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         window_type=source.window.kind if source.window else None,
         read_queries=running_queries(readers, services),
         write_queries=running_queries(writers, services),
-        fields=tuple(field_info(c) for c in source.schema.columns),
+        fields=tuple(replace(field_info(c), comment=comments.get(c.name)) for c in source.schema.columns),
         type=source.kind,
         timestamp=source.timestamp.column if source.timestamp else "",
         statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
@@ -140,7 +147,15 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         origin=_origin(source, services),
         archive=source.archive,
         topics=None if source.topic_pattern is None else tuple(services.admin.expanded([source.topic])),
+        indexes=tuple(index_info(each, services) for each in services.metastore.indexes_of(source.name))
+        or None,
+        comment=comments.get(None),
     )
+
+
+def index_info(index: Index, services: Services) -> IndexInfo:
+    """An index as SHOW INDEXES and DESCRIBE list it."""
+    return IndexInfo(index.name, index.table, index.texts, services.views.has_index(index))
 
 
 def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any]) -> SourceDescription:
@@ -166,6 +181,7 @@ def view_description(name: str, metastore: MetaStore, config: Mapping[str, Any])
         query_offset_summaries=(),
         source_constraints=(),
         is_source=False,
+        comment=metastore.comments(name).get(None),
     )
 
 
@@ -287,8 +303,21 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
     kinds = ("unreadable", "failed", "late", "lost")
     if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(bad_records)
+    graces = services.queries.figures.graces(query.id) if counts.late else None
+    if graces is not None:
+        half, most, every = map(_period, graces)
+        yield (
+            "Late records",
+            (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),
+        )
     if query.retries.total:
         yield "Failures", f"{query.retries.total} since the server started"
+
+
+def _period(ms: int) -> str:
+    """A period that is not shorter, as GRACE PERIOD takes it, in a unit that leaves few digits."""
+    size, unit = next((size, unit) for size, unit in _UNITS if ms < 100 * size or unit == _UNITS[-1][1])
+    return f"{max(1, -(-ms // size))} {unit}"
 
 
 def _within(times: Times, share: float) -> str:

@@ -1,4 +1,4 @@
-"""Statements about failed records: checks of FROM ERRORS OF, and REPLAY ERRORS (beyond ksqlDB)."""
+"""Statements about failed records: checks of FROM ERRORS OF and LATE ROWS OF, and REPLAY ERRORS."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.base.failures import failure, invalid
-from ksql_spark.analyzer.relations.errors_of import STREAM_NAME, has_replays
+from ksql_spark.analyzer.relations.query_log import STREAM_NAME, has_replays
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ErrorsReplayed
 from ksql_spark.errors import query_hint
-from ksql_spark.grammar.nodes import ErrorsOf, Select, Statement, SubQuery
+from ksql_spark.grammar.nodes import LogOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
@@ -36,15 +36,15 @@ FROM (SELECT * FROM ERRORS OF `X`) WHERE NOT `REPLAYED` GROUP BY `TOPIC`, `PARTI
 
 
 def check_known_queries(statement: Statement, context: StatementContext) -> None:
-    """Refuse ERRORS OF an id that no query has, and none had: its log would just be empty.
+    """Refuse ERRORS OF and LATE ROWS OF an id that no query has, and none had: its log would just be empty.
 
-    A persistent query that has ended keeps its id in the command log, and its errors can be read for as long
+    A persistent query that has ended keeps its id in the command log, and its entries can be read for as long
     as the processing log keeps them.
 
     Raises:
         KsqlError: QUERY_UNKNOWN.
     """
-    for relation in statement.find_all(ErrorsOf):
+    for relation in statement.find_all(LogOf):
         query_id = relation.query_id
         queries = context.services.queries.all()
         ids = {*(q.id for q in queries), *(q.id for q in context.queries)}

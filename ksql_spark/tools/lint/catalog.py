@@ -17,6 +17,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.statements.asserts import AssertTombstone, AssertValues
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
+from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.rows import RowChange
@@ -95,6 +96,8 @@ class Catalog:
         if isinstance(statement, CreateSource):
             return False
         target = statement.name if isinstance(statement, _WITH_TARGET) else None
+        if isinstance(statement, CreateIndex):
+            target = statement.table_name
         return (
             target in self._unknown
             or any(source.source_name in self._unknown for source in statement.find_all(nodes.AliasedSource))
@@ -136,6 +139,10 @@ class Catalog:
                 store.add_view(statement.name, grammar.render(statement.query))
             case DropView():
                 store.drop_view(statement.name)
+            case CreateIndex():
+                store.add_index(analyzer.bind_create_index(statement, store, config))
+            case DropIndex():
+                store.drop_index(statement.name)
             case DropSource():
                 if not statement.if_exists:
                     store.require(statement.name, place(statement.this))

@@ -243,6 +243,7 @@ QUERIES = [
     "SELECT o.v FROM orders_t o JOIN salary_t s ON o.k = s.k;",
     "SELECT COUNT(*) FROM salary_t;",
     "SELECT * FROM ERRORS OF CTAS_SALARY_COUNTS_9;",
+    "SELECT * FROM LATE ROWS OF CTAS_SALARY_COUNTS_9;",
     "SELECT o.v FROM orders_t o JOIN (SELECT * FROM ERRORS OF salary) s ON o.k = s.step;",
     "PRINT 'salaries';",
     "PRINT 'o';",

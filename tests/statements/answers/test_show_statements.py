@@ -10,7 +10,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.spark.processing_log import Counts
+from ksql_spark.spark.processing_log import Counts, Graces
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from tests.statements.world import World
 
@@ -156,6 +156,8 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     found = Traffic({}, {}, {"A": latency}, pauses, 1, {})
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
     monkeypatch.setattr(world.queries.figures, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
+    graces = Graces(900, 99_001, 100 * 3600_000)
+    monkeypatch.setattr(world.queries.figures, "graces", lambda query_id: graces)
     (query,) = world.queries.all()
     query.retries.total = 4
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
@@ -172,6 +174,8 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     (again,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     assert "Lag: the oldest record has waited for 7.500 s" in again["topology"].splitlines()
     assert "Bad records: 2 unreadable, 3 late" in lines
+    kept = "GRACE PERIOD 100 SECONDS would have kept 99 % of them, 1 SECONDS half of them, 5 DAYS all"
+    assert f"Late records: {kept}" in lines
     assert "Failures: 4 since the server started" in lines
     statistics = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["statistics"].splitlines()
     assert "Pauses for checkpoints of CSAS_A_2: 3, together 0.700 s" in statistics

@@ -1,4 +1,4 @@
-"""FROM ERRORS OF and REPLAY ERRORS: which queries they take."""
+"""FROM ERRORS OF, FROM LATE ROWS OF and REPLAY ERRORS: which queries they take."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def test_an_unknown_query_is_refused_with_the_nearest(logged: World) -> None:
         f"CREATE STREAM bad AS SELECT * FROM ERRORS OF {wrong};",
         f"EXPLAIN SELECT * FROM ERRORS OF {wrong} EMIT CHANGES;",
         f"INSERT INTO a SELECT step, 1 FROM (SELECT * FROM ERRORS OF {wrong}) e;",
+        f"CREATE STREAM bad AS SELECT * FROM LATE ROWS OF {wrong};",
     ):
         error = logged.refused(text)
         assert error.condition == "QUERY_UNKNOWN" and error.hint == f"Did you mean {known}?"
@@ -55,6 +56,21 @@ def test_queries_that_may_not_be_seen_are_not_suggested(logged: World) -> None:
         QueryService(logged.services).query(Request(f"SELECT * FROM ERRORS OF {known}0;", rights=rights))
     assert caught.value.condition == "QUERY_UNKNOWN"
     assert caught.value.hint == "SHOW QUERIES lists all queries."
+
+
+def test_late_rows_need_a_stream_that_shows_them(world: World) -> None:
+    world.admin.create_topic("log")
+    world.run(A)
+    (known,) = world.ids()
+    text = f"CREATE STREAM late AS SELECT * FROM LATE ROWS OF {known} EMIT CHANGES;"
+    error = world.refused(text)
+    assert (error.condition, error.position is not None) == ("ERRORS_NOT_KEPT", True)
+    world.run(LOG.replace("late STRUCT", "other STRUCT"))
+    error = world.refused(text)
+    assert "does not show late rows" in error.message and "DROP it" in str(error.hint)
+    world.run("DROP STREAM KSQL_PROCESSING_LOG;" + LOG + text)
+    columns = [c.name for c in world.services.metastore.require("LATE").schema.columns]
+    assert columns[:7] == ["TIME", "STEP", "TOPIC", "PARTITION", "OFFSET", "KEY", "VALUE"]
 
 
 def test_a_query_of_the_same_request(logged: World) -> None:
@@ -154,5 +170,5 @@ def test_a_stream_of_an_earlier_release_gets_the_columns_that_were_added(world: 
     for _ in range(2):
         create_log_stream(config, world.services, world.statements, Lifecycle(threading.RLock()))
         columns = [c.name for c in world.services.metastore.require("KSQL_PROCESSING_LOG").schema.columns]
-        assert columns == ["LOGGER", "LEVEL", "TIME", "MESSAGE", "INPUT", "REPLAY"]
+        assert columns == ["LOGGER", "LEVEL", "TIME", "MESSAGE", "INPUT", "REPLAY", "LATE"]
     assert len(world.log.records) == 4

@@ -8,6 +8,7 @@ final class ErrorCounter {
     private final LongAdder failed = new LongAdder();
     private final LongAdder late = new LongAdder();
     private final LongAdder lost = new LongAdder();
+    private final Graces graces = new Graces();
     private volatile long lastMs;
 
     void unreadable() {
@@ -20,8 +21,12 @@ final class ErrorCounter {
         lastMs = System.currentTimeMillis();
     }
 
-    void late() {
+    /** {@code grace}: the grace period that would have been enough, ms; null: none. */
+    void late(Long grace) {
         late.increment();
+        if (grace != null) {
+            graces.add(grace);
+        }
     }
 
     void lost(long count) {
@@ -34,11 +39,13 @@ final class ErrorCounter {
         failed.add(more.failed());
         late.add(more.late());
         lost.add(more.lost());
+        graces.add(more.graces());
         lastMs = Math.max(lastMs, more.lastMs());
     }
 
     ErrorCounts counts() {
-        return new ErrorCounts(unreadable.sum(), failed.sum(), late.sum(), lost.sum(), lastMs);
+        return new ErrorCounts(
+                unreadable.sum(), failed.sum(), late.sum(), lost.sum(), lastMs, graces.counts());
     }
 
     /** The counts, which begin at 0 again. */
@@ -48,6 +55,7 @@ final class ErrorCounter {
                 failed.sumThenReset(),
                 late.sumThenReset(),
                 lost.sumThenReset(),
-                lastMs);
+                lastMs,
+                graces.take());
     }
 }

@@ -1,6 +1,7 @@
 package org.ksqlspark.log;
 
 import java.io.Serializable;
+import java.util.Map;
 
 /**
  * Errors of a query's records.
@@ -10,8 +11,10 @@ import java.io.Serializable;
  * @param late records that came too late
  * @param lost records that were gone before they were read
  * @param lastMs time of the last one of all but the late ones, ms of the epoch; 0: none
+ * @param graces of the late records, see Graces
  */
-public record ErrorCounts(long unreadable, long failed, long late, long lost, long lastMs)
+public record ErrorCounts(
+        long unreadable, long failed, long late, long lost, long lastMs, Map<Integer, Long> graces)
         implements Serializable {
     /** Whether there are any. */
     boolean any() {

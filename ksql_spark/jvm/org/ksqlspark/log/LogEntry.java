@@ -51,29 +51,57 @@ final class LogEntry {
      * known.
      */
     static String of(String logger, String level, Type type, Body body, Input input) {
+        return entry(logger, level, json -> message(json, type, body), input, null);
+    }
+
+    private static void message(JsonGenerator json, Type type, Body body) throws IOException {
+        json.writeObjectFieldStart("message");
+        json.writeNumberField("type", type.ordinal());
+        for (Type one : Type.values()) {
+            if (one == type) {
+                json.writeObjectFieldStart(one.member);
+                body.write(json);
+                json.writeEndObject();
+            } else {
+                json.writeNullField(one.member);
+            }
+        }
+        json.writeEndObject();
+    }
+
+    /** An entry about a late row, which is no error. */
+    static String late(String logger, LateRow row) {
+        return entry(logger, "INFO", LogEntry::nothing, row.input(), row::write);
+    }
+
+    /** How many entries about late rows were dropped. */
+    static String lateLeftOut(String logger, long count) {
+        Body omitted = json -> json.writeNumberField("omitted", count);
+        return entry(logger, "INFO", LogEntry::nothing, null, omitted);
+    }
+
+    private static void nothing(JsonGenerator json) throws IOException {
+        json.writeNullField("message");
+    }
+
+    private static String entry(String logger, String level, Body message, Input input, Body late) {
         StringWriter out = new StringWriter();
         try (JsonGenerator json = JSON.createGenerator(out)) {
             json.writeStartObject();
             json.writeStringField("level", level);
             json.writeStringField("logger", logger);
             json.writeNumberField("time", System.currentTimeMillis());
-            json.writeObjectFieldStart("message");
-            json.writeNumberField("type", type.ordinal());
-            for (Type one : Type.values()) {
-                if (one == type) {
-                    json.writeObjectFieldStart(one.member);
-                    body.write(json);
-                    json.writeEndObject();
-                } else {
-                    json.writeNullField(one.member);
-                }
-            }
-            json.writeEndObject();
+            message.write(json);
             if (input != null) {
                 json.writeObjectFieldStart("input");
                 json.writeStringField("topic", input.topic());
                 json.writeNumberField("partition", input.partition());
                 json.writeNumberField("offset", input.offset());
+                json.writeEndObject();
+            }
+            if (late != null) {
+                json.writeObjectFieldStart("late");
+                late.write(json);
                 json.writeEndObject();
             }
             json.writeEndObject();

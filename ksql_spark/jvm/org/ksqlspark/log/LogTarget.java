@@ -10,6 +10,7 @@ import java.util.Set;
  * @param topic the topic
  * @param producer settings of the Kafka client
  * @param muted queries whose errors are only counted
+ * @param lateRows the most late rows of a query and step that are written in a second
  */
-public record LogTarget(String topic, Map<String, String> producer, Set<String> muted)
+public record LogTarget(String topic, Map<String, String> producer, Set<String> muted, int lateRows)
         implements Serializable {}

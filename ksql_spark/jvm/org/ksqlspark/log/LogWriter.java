@@ -56,10 +56,15 @@ final class LogWriter {
 
     /** Adds an entry of a logger, which is only made if there is room for it. */
     void add(String logger, Supplier<String> entry) {
+        add(logger, Allowance::new, entry);
+    }
+
+    /** The same; {@code limit} makes the allowance of the logger. */
+    void add(String logger, Supplier<Allowance> limit, Supplier<String> entry) {
         if (!thread.isAlive()) { // the log could not be written
             return;
         }
-        Allowance allowance = allowances.computeIfAbsent(logger, l -> new Allowance());
+        Allowance allowance = allowances.computeIfAbsent(logger, l -> limit.get());
         if (allowance.take(second()) && !queue.offer(entry.get())) {
             allowance.leaveOut();
         }
@@ -86,7 +91,7 @@ final class LogWriter {
                 for (Map.Entry<String, Allowance> logger : allowances.entrySet()) {
                     long leftOut = logger.getValue().report(second(), isClosing);
                     if (leftOut > 0) {
-                        send(producer, LogEntry.leftOut(logger.getKey(), leftOut));
+                        send(producer, logger.getValue().told(logger.getKey(), leftOut));
                     }
                 }
             }

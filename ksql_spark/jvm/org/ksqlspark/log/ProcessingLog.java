@@ -9,6 +9,7 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
 
 /**
  * The processing log of one server (reference §5.8): errors of single records, counted by query and
@@ -38,10 +39,11 @@ public final class ProcessingLog {
      * Writes entries of the log {@code name} to a topic from now on.
      *
      * @param producer settings of the Kafka client
+     * @param lateRows the most late rows of a query and step in a second; 0: they are only counted
      */
-    public static void open(String name, String topic, Map<String, String> producer) {
+    public static void open(String name, String topic, Map<String, String> producer, int lateRows) {
         ProcessingLog log = of(name);
-        log.target = new LogTarget(topic, Map.copyOf(producer), Set.of());
+        log.target = new LogTarget(topic, Map.copyOf(producer), Set.of(), lateRows);
         log.writer = LogWriter.to(log.target);
     }
 
@@ -90,6 +92,18 @@ public final class ProcessingLog {
         };
     }
 
+    /**
+     * The grace periods that would have been enough for half of a query's late records, for 99 % of
+     * them, and for all, ms; -1: no grace period would have been.
+     */
+    public static long[] graces(String name, String query) {
+        ErrorCounter counter = of(name).counters.get(query);
+        Map<Integer, Long> found = counter == null ? Map.of() : counter.counts().graces();
+        return new long[] {
+            Graces.within(found, 0.5), Graces.within(found, 0.99), Graces.within(found, 1)
+        };
+    }
+
     /** A query has failed. */
     public static void queryFailed(String name, String query, String reason) {
         of(name).add(
@@ -113,7 +127,9 @@ public final class ProcessingLog {
                     LogTarget to = log.target;
                     if (to != null) {
                         Set<String> muted = Set.copyOf(log.muted);
-                        found.put(name, new LogTarget(to.topic(), to.producer(), muted));
+                        found.put(
+                                name,
+                                new LogTarget(to.topic(), to.producer(), muted, to.lateRows()));
                     }
                 });
         return found;
@@ -131,7 +147,7 @@ public final class ProcessingLog {
                     ProcessingLog log = of(name);
                     log.muted.addAll(target.muted());
                     if (log.target == null) {
-                        open(name, target.topic(), target.producer());
+                        open(name, target.topic(), target.producer(), target.lateRows());
                     }
                 });
     }
@@ -163,9 +179,27 @@ public final class ProcessingLog {
         return LOGS.computeIfAbsent(name, n -> new ProcessingLog());
     }
 
-    /** A record came too late to be used. */
-    public void late(String query) {
-        counter(query).late();
+    /**
+     * A record came too late to be used.
+     *
+     * @param grace see LateRow.Lateness
+     */
+    public void late(String query, Long grace) {
+        counter(query).late(grace);
+    }
+
+    /** The same; an entry shows it. */
+    public void late(String query, String step, Long grace, Supplier<LateRow> row) {
+        late(query, grace);
+        LogWriter to = writer;
+        LogTarget where = target;
+        if (to != null && where.lateRows() > 0 && !muted.contains(query)) {
+            String name = "processing." + query + ".Late." + step;
+            to.add(
+                    name,
+                    () -> new Allowance(where.lateRows(), LogEntry::lateLeftOut),
+                    () -> LogEntry.late(name, row.get()));
+        }
     }
 
     /**

@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.ksqlspark.internals.state.BeforeCommit;
 import org.ksqlspark.internals.state.CheckpointMetadata;
+import org.ksqlspark.log.LateRow;
 import org.ksqlspark.log.ProcessingLog;
 
 import java.util.ArrayDeque;
@@ -30,11 +31,12 @@ import java.util.Map;
  * as KSQL defines it.
  *
  * <p>In: (task INT, k BINARY, side INT, ts BIGINT, v BINARY, h BINARY). A NULL v is a NULL value or
- * a deletion; h are headers. Rows of side HEARTBEAT are not records: they show that time passes.
- * Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h BINARY, task INT, st
- * BIGINT); st is the stream time. Rows and headers are PackedRow bytes, so operators know no
- * columns. A result has the headers of the record that caused it; a result that waited for time to
- * pass has none, unless it is made of one record.
+ * a deletion; h are headers. If late records are kept, (p INT, o BIGINT) follow: the record's
+ * partition and offset, NULL where they are not known. Rows of side HEARTBEAT are not records: they
+ * show that time passes. Out: (k BINARY, ts BIGINT, l BINARY, r BINARY, ws BIGINT, we BIGINT, h
+ * BINARY, task INT, st BIGINT); st is the stream time. Rows and headers are PackedRow bytes, so
+ * operators know no columns. A result has the headers of the record that caused it; a result that
+ * waited for time to pass has none, unless it is made of one record.
  *
  * <p>State and clocks are kept in a StateCache. They are written when it is full and before the
  * batch's state is committed. A processor is made anew for each attempt at a batch, so what was not
@@ -80,6 +82,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     /** By side. */
     private Map<Integer, FormerRows> former = Map.of();
+
+    /** Null: late records are only counted. */
+    private LateRows lateRows;
 
     /**
      * Time without records, ms, after which the operator's end() counts as stream time; 0: never.
@@ -132,6 +137,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private transient Integer task;
     private transient Clock own;
+
+    /** The current record, as it came in. */
+    private transient Row record;
 
     /** Of the current record. */
     private transient byte[] headers;
@@ -190,6 +198,16 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         this.every = every;
     }
 
+    /**
+     * Reports late records to a processing log as those of a query; {@code rows}: null if they are
+     * only counted.
+     */
+    final void reportTo(String name, String id, LateRows rows) {
+        log = name;
+        query = id;
+        lateRows = rows;
+    }
+
     /** Completes the rows of these sides before they are processed. */
     final void complete(Map<Integer, FormerRows> sides) {
         former = sides;
@@ -200,8 +218,10 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.complete(FormerRows.of(input.sparkSession().conf().get(FormerRows.SETTING, "{}")));
-        operator.log = input.sparkSession().conf().get(LOG, "");
-        operator.query = input.sparkSession().conf().get(QUERY, "");
+        operator.reportTo(
+                input.sparkSession().conf().get(LOG, ""),
+                input.sparkSession().conf().get(QUERY, ""),
+                LateRows.of(input));
         return input.groupBy("task")
                 .as(Encoders.INT(), Encoders.row(input.schema()))
                 .transformWithState(
@@ -286,10 +306,21 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         return headers;
     }
 
-    /** Counts a record that came too late to be used. */
+    /** Reports that the current record came too late; no grace period would have helped. */
     protected final void late() {
-        if (!log.isEmpty()) {
-            ProcessingLog.of(log).late(query);
+        late(new LateRow.Lateness(streamTime, null, null, null));
+    }
+
+    /** Reports that the current record came too late to be used. */
+    protected final void late(LateRow.Lateness found) {
+        if (log.isEmpty()) {
+            return;
+        }
+        ProcessingLog to = ProcessingLog.of(log);
+        if (lateRows == null) {
+            to.late(query, found.grace());
+        } else {
+            to.late(query, lateRows.step, found.grace(), () -> lateRows.of(record, found));
         }
     }
 
@@ -393,6 +424,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             streamTime = ts;
             own.isAhead = true;
         }
+        record = row;
         headers = (byte[]) row.get(5);
         byte[] key = (byte[]) row.get(1);
         FormerRows rows = key.length == 0 ? null : former.get(row.getInt(2));

@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
+import org.ksqlspark.log.LateRow;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -62,7 +63,7 @@ final class SessionAggregate extends KeyedOperator {
             }
         }
         if (end + gap + grace < streamTime) {
-            late();
+            late(new LateRow.Lateness(streamTime, streamTime - end - gap, start, end));
             closeExpired();
             return;
         }

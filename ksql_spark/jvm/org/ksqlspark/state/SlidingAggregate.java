@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
+import org.ksqlspark.log.LateRow;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -99,7 +100,8 @@ final class SlidingAggregate extends KeyedOperator {
     @Override
     protected void process(byte[] key, int side, long ts, byte[] value) {
         if (ts < 0 || isClosed(ts + 1)) {
-            late();
+            long needed = streamTime - size - ts - 1;
+            late(new LateRow.Lateness(streamTime, needed, Math.max(0, ts - size), ts));
         } else {
             add(key, ts, value);
         }

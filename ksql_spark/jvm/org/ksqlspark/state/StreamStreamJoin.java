@@ -1,5 +1,7 @@
 package org.ksqlspark.state;
 
+import org.ksqlspark.log.LateRow;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -353,7 +355,8 @@ final class StreamStreamJoin extends KeyedOperator {
     private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
         advance(side, ts);
         if (ts <= gone(side) && (!waits || isSemi)) {
-            late();
+            long needed = times[side] - before[0] - after[0] - ts + 1;
+            late(new LateRow.Lateness(times[side], needed, ts - before[side], ts + after[side]));
             return null;
         }
         long number = bucketOf(ts);

@@ -1,5 +1,7 @@
 package org.ksqlspark.state;
 
+import org.ksqlspark.log.LateRow;
+
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -99,7 +101,7 @@ final class VersionedTableJoin extends KeyedOperator {
         }
         byte[] row = partner(key, ts, value);
         if (row == null && ts < streamTime - grace) {
-            late();
+            late(new LateRow.Lateness(streamTime, streamTime - ts, null, null));
         }
         if (row != null || isOuter) {
             emit(key, ts, value, row);

@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
+import org.ksqlspark.log.LateRow;
 
 import java.nio.ByteBuffer;
 import java.util.Arrays;
@@ -110,10 +111,12 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         }
         boolean isLate = true;
         long newest = Long.MIN_VALUE;
+        long end = 0;
         long window = ofTime.first(ts);
         for (long start; (start = ofTime.start(window)) <= ts; window = ofTime.next(window)) {
             newest = start;
-            if (ofTime.end(window) + grace > streamTime) {
+            end = ofTime.end(window);
+            if (end + grace > streamTime) {
                 isLate = false;
                 byte[] place = ByteBuffer.allocate(8 + key.length).putLong(window).put(key).array();
                 if (update(place, key, ts, value, window, true)) {
@@ -122,7 +125,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             }
         }
         if (isLate) {
-            late();
+            late(new LateRow.Lateness(streamTime, streamTime - end + 1, newest, end));
         }
         closeExpired(newest);
     }

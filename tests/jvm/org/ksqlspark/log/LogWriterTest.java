@@ -78,6 +78,36 @@ class LogWriterTest {
     }
 
     @Test
+    void ofLateRowsSoManyAreWrittenAndTheRestIsCounted() throws Exception {
+        writer.start();
+        LateRow.Lateness found = new LateRow.Lateness(99, 5L, 10L, 20L);
+        LateRow row = new LateRow("t", 2, 7, "{\"K\":1}", null, 11, found);
+        for (int i = 0; i < 5; i++) {
+            writer.add(
+                    "processing.Q.Late.Join",
+                    () -> new Allowance(2, LogEntry::lateLeftOut),
+                    () -> LogEntry.late("processing.Q.Late.Join", row));
+        }
+        List<JsonNode> all = written();
+        long omitted = all.stream().mapToLong(e -> e.at("/late/omitted").asLong()).sum();
+        List<JsonNode> rows = all.stream().filter(e -> e.has("input")).toList();
+        assertEquals(5, rows.size() + omitted);
+        assertTrue(omitted > 0, "one second allows 2, two seconds 4");
+        JsonNode entry = rows.get(0);
+        assertEquals("INFO", text(entry, "level"));
+        assertTrue(entry.get("message").isNull(), "it is no error");
+        assertEquals("{\"topic\":\"t\",\"partition\":2,\"offset\":7}", text(entry.get("input")));
+        assertEquals(
+                "{\"key\":\"{\\\"K\\\":1}\",\"value\":null,\"eventTime\":11,\"streamTime\":99,"
+                        + "\"windowStart\":10,\"windowEnd\":20,\"grace\":5}",
+                text(entry.get("late")));
+    }
+
+    private static String text(JsonNode node) {
+        return node.toString();
+    }
+
+    @Test
     void nothingIsMadeForALogThatCannotBeWritten() {
         boolean[] isMade = {false};
         writer.add("processing.Q", () -> String.valueOf(isMade[0] = true));

@@ -15,7 +15,7 @@ class ProcessingLogTest {
     void countsWhatHappenedToAQuerysRecordsEvenWhereNothingIsWritten() throws InterruptedException {
         ProcessingLog log = ProcessingLog.of("test");
         try {
-            log.late("Q1");
+            log.late("Q1", null);
             log.failed("Q1", "Project", "failed", "cause", "{}");
             log.failed("Q1", "Project", "failed", null, null);
             log.lost("Q1", "t", "deleted", 3);
@@ -25,6 +25,41 @@ class ProcessingLogTest {
             assertArrayEquals(new long[5], ProcessingLog.counts("test", "Q2"));
         } finally {
             ProcessingLog.close("test");
+        }
+    }
+
+    @Test
+    void theGracePeriodsThatWouldHaveBeenEnoughAreCounted() throws InterruptedException {
+        ProcessingLog log = ProcessingLog.of("late");
+        try {
+            log.late("Q1", null);
+            assertArrayEquals(new long[] {-1, -1, -1}, ProcessingLog.graces("late", "Q1"));
+            for (long grace = 1; grace <= 200; grace++) {
+                log.late("Q1", grace);
+            }
+            long[] graces = ProcessingLog.graces("late", "Q1");
+            assertTrue(graces[0] >= 100 && graces[0] < 113, graces[0] + " for half");
+            assertTrue(graces[1] >= 198 && graces[1] < 224, graces[1] + " for 99 %");
+            assertTrue(graces[2] >= 200 && graces[2] < 225, graces[2] + " for all");
+            // as an executor tells the driver
+            ProcessingLog.count("driver", ProcessingLog.takeCounts().get("late"));
+            assertArrayEquals(graces, ProcessingLog.graces("driver", "Q1"));
+            assertArrayEquals(new long[] {-1, -1, -1}, ProcessingLog.graces("late", "Q1"));
+            assertEquals(201, ProcessingLog.counts("driver", "Q1")[2]);
+        } finally {
+            ProcessingLog.close("late");
+            ProcessingLog.close("driver");
+        }
+    }
+
+    @Test
+    void aBucketHasTheGracePeriodsUpToItsGreatest() {
+        long[] periods = {0, 1, 7, 8, 9, 15, 16, 17, 1000, 86_400_000, Long.MAX_VALUE / 2};
+        for (long period : periods) {
+            int bucket = Graces.bucket(period);
+            assertTrue(Graces.greatest(bucket) >= period, period + " in " + bucket);
+            assertTrue(bucket == 0 || Graces.greatest(bucket - 1) < period, "not before");
+            assertTrue(Graces.greatest(bucket) - period <= period / 8, "not far");
         }
     }
 

@@ -1,0 +1,157 @@
+package org.ksqlspark.state;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.ksqlspark.log.ProcessingLog;
+
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+import java.util.List;
+import java.util.function.LongFunction;
+
+/** The grace period that operators report for a late record is the least that would be enough. */
+class LatenessTest {
+    private static final String LOG = "lateness";
+
+    @AfterEach
+    void close() throws InterruptedException {
+        ProcessingLog.close(LOG);
+    }
+
+    private static <T> Seq<T> seq(Iterable<T> items) {
+        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
+    }
+
+    private static Aggregator greatest() {
+        Attribute number =
+                new AttributeReference(
+                        "number",
+                        DataTypes.IntegerType,
+                        true,
+                        Metadata.empty(),
+                        NamedExpression$.MODULE$.newExprId(),
+                        seq(List.<String>of()));
+        Alias call =
+                new Alias(
+                        new Max(number).toAggregateExpression(),
+                        "m",
+                        NamedExpression$.MODULE$.newExprId(),
+                        seq(List.<String>of()),
+                        Option.empty(),
+                        seq(List.<String>of()));
+        return Aggregator.of(
+                new Aggregate(
+                        seq(List.of()),
+                        seq(List.of(call)),
+                        LocalRelation$.MODULE$.apply(seq(List.of(number))),
+                        Option.empty()),
+                false,
+                0);
+    }
+
+    private static byte[] value() {
+        UnsafeRowWriter record = new UnsafeRowWriter(1);
+        record.resetRowWriter();
+        record.zeroOutNullBytes();
+        record.write(0, 1);
+        return record.getRow().getBytes();
+    }
+
+    /**
+     * How many of the records with these times are late, and the grace period that would be enough.
+     */
+    private static long[] late(KeyedOperator operator, String query, int side, long... times) {
+        operator.reportTo(LOG, query, null);
+        new TaskStates().start(operator);
+        for (long time : times) {
+            TaskStates.process(operator, new byte[] {1}, side, time, value());
+        }
+        long late = ProcessingLog.counts(LOG, query)[2];
+        return new long[] {late, ProcessingLog.graces(LOG, query)[2]};
+    }
+
+    private static void check(
+            LongFunction<KeyedOperator> withGrace, long needed, int side, long... times) {
+        assertArrayEquals(
+                new long[] {1, needed}, late(withGrace.apply(0), "none", side, times), "none");
+        assertArrayEquals(
+                new long[] {0, -1}, late(withGrace.apply(needed), "enough", side, times), "enough");
+        assertEquals(1, late(withGrace.apply(needed - 1), "little", side, times)[0], "one ms less");
+    }
+
+    @Test
+    void tumblingWindows() {
+        check(
+                grace ->
+                        new WindowAggregate(
+                                greatest(),
+                                Windows.of("TUMBLING", 10, 10, "", ""),
+                                0,
+                                grace,
+                                false,
+                                false),
+                4,
+                0,
+                3,
+                13,
+                7);
+    }
+
+    @Test
+    void hoppingWindowsAreLateForTheLatestOne() {
+        check(
+                grace ->
+                        new WindowAggregate(
+                                greatest(),
+                                Windows.of("HOPPING", 10, 5, "", ""),
+                                0,
+                                grace,
+                                true,
+                                false),
+                5,
+                0,
+                3,
+                19,
+                9);
+    }
+
+    @Test
+    void sessions() {
+        check(grace -> new SessionAggregate(greatest(), 5, grace, false), 8, 0, 20, 7);
+    }
+
+    @Test
+    void aSessionThatIsStillOpenTakesARecordThatIsOlderThanItsGap() {
+        KeyedOperator operator = new SessionAggregate(greatest(), 5, 0, false);
+        assertEquals(0, late(operator, "open", 0, 20, 24, 16)[0]);
+    }
+
+    @Test
+    void slidingWindows() {
+        check(grace -> new SlidingAggregate(greatest(), 10, grace, false), 8, 0, 30, 11);
+    }
+
+    @Test
+    void joinsOfStreams() {
+        check(grace -> new StreamStreamJoin(false, false, false, null, 2, 3, grace), 5, 1, 30, 21);
+    }
+
+    @Test
+    void joinsWithVersionsOfATable() {
+        check(grace -> new VersionedTableJoin(false, null, grace), 9, 0, 30, 21);
+    }
+}
