@@ -223,7 +223,7 @@ def _refusal(piece: StatementText) -> str | None:
     words = [word(token) for token in piece.tokens[:3]] + ["", "", ""]
     match words[:3]:
         case ["CREATE", "TEMP" | "TEMPORARY" | "UNLOGGED", _]:
-            return f"{words[1]} is not supported: a table has a topic. CREATE TABLE … WITH (KAFKA_TOPIC = …)."
+            return f"{words[1]} is not supported: a table is a topic, which stays. Leave the word out."
         case ["CREATE" | "DROP", "EXTENSION", _]:
             return "There are no extensions."
         case ["PREPARE", "TRANSACTION", _] | ["COMMIT" | "ROLLBACK", "PREPARED", _]:

@@ -48,19 +48,24 @@ def answer_of(module: str, script: str, port: Port) -> Any:
 
 def test_adbc(port: Port) -> None:
     script = """if True:
-        import json, sys
+        import json, pyarrow, sys
         from adbc_driver_postgresql import dbapi
         with dbapi.connect(sys.argv[1]) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT * FROM rides WHERE i = $1", (1,))
             types = {field.name: str(field.type) for field in cursor.fetch_arrow_table().schema}
             table = {field.name: str(field.type) for field in connection.adbc_get_table_schema("zones")}
-        print(json.dumps([types, table]))
+            rows = pyarrow.table({"vendorid": pyarrow.array([1, 2], pyarrow.int32()), "zone": ["a", None]})
+            count = cursor.adbc_ingest("rides", rows, mode="append")
+            connection.commit()
+        print(json.dumps([types, table, count]))
     """
-    types, table = answer_of("adbc_driver_postgresql", script, port)
+    types, table, count = answer_of("adbc_driver_postgresql", script, port)
     assert [types[name] for name in ("i", "l", "f", "s", "d", "ts")] == [
         "int32", "int64", "double", "string", "date32[day]", "timestamp[us]",
     ]  # fmt: skip
     assert table["vendorid"] == "int32"
+    assert count == 2
+    assert len(port.engine.inserter_made.rows) == 2
 
 
 @pytest.mark.parametrize("protocol", ["binary", "csv", "cursor"])

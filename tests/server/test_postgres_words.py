@@ -240,7 +240,7 @@ def test_words_of_cursors(port: Port) -> None:
         ("SELECT * FROM rides WHERE s ~ 'x'", "~ is not supported: use REGEXP_EXTRACT"),
         ("SELECT * FROM rides WHERE s !~* 'x'", r"!~\* is not supported"),
         ("SELECT pg_notify('news', 'x')", "NOTIFY is not supported"),
-        ("CREATE TEMP TABLE t (a INT)", "TEMP is not supported: a table has a topic"),
+        ("CREATE TEMP TABLE t (a INT)", "TEMP is not supported: a table is a topic"),
         ("CREATE EXTENSION IF NOT EXISTS hstore", "There are no extensions"),
         ("GRANT SELECT ON rides TO ada", "GRANT is not supported"),
         ("DO $$ BEGIN END $$", "DO is not supported"),

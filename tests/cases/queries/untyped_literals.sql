@@ -25,5 +25,8 @@ SELECT k, NULL AS nothing FROM latest WHERE r = '\x6869' AND p > '2.7';
 -- k | nothing
 -- 2 | NULL
 SELECT k FROM latest WHERE k = 'two';
---@error LITERAL_SYNTAX
+--@error: LITERAL_SYNTAX
 -- invalid input syntax for type INTEGER: "two".
+-- line 1:28
+--   SELECT k FROM latest WHERE k = 'two'
+--                              ^^^^^^^^^
