@@ -24,7 +24,6 @@ _STATES = {
 REFUSED = {
     "LISTEN": "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES sends rows as they arrive.",
     "NOTIFY": "NOTIFY is not supported. INSERT a row into a stream; SELECT … EMIT CHANGES sends it on.",
-    "COMMENT": "COMMENT ON is not supported: streams and tables have no comments.",
     "GRANT": "GRANT is not supported: the server's settings say which roles a user has.",
     "REVOKE": "REVOKE is not supported: the server's settings say which roles a user has.",
     "DO": "DO is not supported: there is no language of procedures.",

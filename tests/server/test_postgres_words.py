@@ -227,7 +227,6 @@ def test_words_of_cursors(port: Port) -> None:
     [
         ("LISTEN news", "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES"),
         ("NOTIFY news, 'x'", "NOTIFY is not supported. INSERT a row"),
-        ("COMMENT ON TABLE zones IS 'x'", "COMMENT ON is not supported"),
         ("DECLARE c SCROLL CURSOR FOR SELECT 1", "SCROLL is not supported: a cursor goes forward only"),
         ("FETCH BACKWARD 1 FROM c", r"goes forward only: FETCH \[n | ALL\] FROM name"),
         ("MOVE -1 FROM c", "goes forward only: MOVE"),
@@ -369,6 +368,15 @@ def test_texts_without_a_type_where_rows_are_read_and_changed(port: Port) -> Non
         ):
             connection.execute(text)
             assert port.engine.requests[-1].properties.get("ksql.sql.literals") == value, text
+
+
+def test_comments_reach_the_engine(port: Port) -> None:
+    with port.connect() as connection:
+        done = connection.execute("COMMENT ON COLUMN public.zones.zone IS 'where it is'")
+        assert done.statusmessage == "COMMENT"
+        assert port.engine.requests[-1].text.split() == (
+            ["COMMENT", "ON", "COLUMN", "zones.zone", "IS", "'where", "it", "is';"]
+        )
 
 
 def test_show_all_lists_settings(port: Port) -> None:
