@@ -41,6 +41,7 @@ OUTSIDE = {
     "registry.RegistryClient": "the settings of a session, in a task",
     "state.AggregateFilters": "as Aggregator",
     "state.Aggregator": "Catalyst's aggregate functions, with buffers that our state keeps",
+    "state.LateRows": "projections of Catalyst over a late row",
     "state.MatchRecognize": "as Aggregator",
     "state.Over": "as Aggregator",
     "state.PairCondition": "a predicate of Catalyst over two rows",

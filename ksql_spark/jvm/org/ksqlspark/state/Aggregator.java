@@ -253,8 +253,12 @@ public final class Aggregator implements Serializable {
     }
 
     /** The columns of the packed records. */
-    Attribute[] input() {
-        return input;
+    StructType columns() {
+        StructType columns = new StructType();
+        for (Attribute column : input) {
+            columns = columns.add(column.name(), column.dataType());
+        }
+        return columns;
     }
 
     /** Prepares the aggregator for use in this task. */

@@ -1,6 +1,5 @@
 package org.ksqlspark.state;
 
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
@@ -8,6 +7,7 @@ import org.apache.spark.sql.types.StructType;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -51,10 +51,10 @@ final class DistinctValues {
     private final StateCache.Cached<byte[]> members;
 
     private DistinctValues(
-            List<Call> calls, Attribute[] input, KeyedOperator operator, boolean groupsEnd) {
+            List<Call> calls, StructType columns, KeyedOperator operator, boolean groupsEnd) {
         this.calls = calls;
-        this.width = input.length;
-        this.sign = index(input, SIGN);
+        this.width = columns.size();
+        this.sign = index(columns, SIGN);
         this.rows = operator.longs("distinct");
         this.members = groupsEnd ? operator.bytes("distinct members") : null;
     }
@@ -62,34 +62,29 @@ final class DistinctValues {
     /**
      * Those of an operator that opens; null: no call has DISTINCT.
      *
-     * @param input the columns of packed records
+     * @param columns those of packed records
      * @param groupsEnd whether {@link #remove} will be called
      */
-    static DistinctValues of(Attribute[] input, KeyedOperator operator, boolean groupsEnd) {
+    static DistinctValues of(StructType columns, KeyedOperator operator, boolean groupsEnd) {
         List<Call> calls = new ArrayList<>();
-        boolean isTable = index(input, SIGN) >= 0;
-        for (int i = 0; i < input.length; i++) {
-            Matcher column = COLUMN.matcher(input[i].name());
+        boolean isTable = index(columns, SIGN) >= 0;
+        for (int i = 0; i < columns.size(); i++) {
+            Matcher column = COLUMN.matcher(columns.fields()[i].name());
             if (column.matches()) {
                 int number = Integer.parseInt(column.group(1));
                 boolean isShared = !isTable && number < Long.SIZE;
                 int owner = isShared ? Integer.parseInt(column.group(2)) : number;
-                int argument = index(input, "__arg_" + number + "_0");
-                DataType type = input[argument].dataType();
+                int argument = index(columns, "__arg_" + number + "_0");
+                DataType type = columns.fields()[argument].dataType();
                 PackedRow.Pack pack = new PackedRow.PackKey(new StructType().add("v", type));
                 calls.add(new Call(owner, isShared ? 1L << number : 1, i, argument, type, pack));
             }
         }
-        return calls.isEmpty() ? null : new DistinctValues(calls, input, operator, groupsEnd);
+        return calls.isEmpty() ? null : new DistinctValues(calls, columns, operator, groupsEnd);
     }
 
-    private static int index(Attribute[] input, String name) {
-        for (int i = 0; i < input.length; i++) {
-            if (input[i].name().equals(name)) {
-                return i;
-            }
-        }
-        return -1;
+    private static int index(StructType columns, String name) {
+        return Arrays.asList(columns.fieldNames()).indexOf(name);
     }
 
     /** A packed record as the aggregates of a group take it. */

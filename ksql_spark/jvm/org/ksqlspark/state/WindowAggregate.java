@@ -77,7 +77,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         } else if (ttl > 0) {
             expiry = new Expiry(this, ttl);
         }
-        distinct = DistinctValues.of(aggregator.input(), this, !isUnwindowed || ttl > 0);
+        distinct = DistinctValues.of(aggregator.columns(), this, !isUnwindowed || ttl > 0);
     }
 
     @Override

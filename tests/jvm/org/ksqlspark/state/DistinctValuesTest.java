@@ -123,7 +123,9 @@ class DistinctValuesTest {
                     protected void open() {
                         distinct =
                                 DistinctValues.of(
-                                        new Attribute[] {VALUE, TAKES, SIGN}, this, false);
+                                        collecting(List.of(VALUE, TAKES, SIGN)).columns(),
+                                        this,
+                                        false);
                     }
 
                     @Override
