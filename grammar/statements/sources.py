@@ -116,9 +116,10 @@ def _drop(parser: KsqlParser) -> DropSource:
         "kind": parser.expect_one_of("STREAM", "TABLE"),
         "if_exists": parser.if_exists(),
         "this": parser.source_name(),
-        "delete_topic": parser.word("DELETE", "TOPIC"),
-        "cascade": parser.word("CASCADE"),
     }
+    cascade = parser.word("CASCADE")  # in either order
+    args["delete_topic"] = parser.word("DELETE", "TOPIC")
+    args["cascade"] = cascade or parser.word("CASCADE")
     return parser.build(DropSource, start, **args)
 
 

@@ -99,3 +99,8 @@ def test_types_render() -> None:
         "VARCHAR(10)",
     ):
         assert grammar.render(grammar.parse_type(text)) == text
+
+
+def test_the_clauses_of_drop_come_in_either_order() -> None:
+    statement = grammar.parse_one("DROP STREAM s CASCADE DELETE TOPIC;")
+    assert grammar.render(statement) == "DROP STREAM S DELETE TOPIC CASCADE"

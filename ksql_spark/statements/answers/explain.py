@@ -27,6 +27,7 @@ from ksql_spark.statements.base.context import Action, Immediate, StatementConte
 from ksql_spark.statements.base.describe import planned_description, query_description
 from ksql_spark.statements.base.listing import time_warnings
 from ksql_spark.statements.definitions.explain_evolution import Evolution, plan_evolution
+from ksql_spark.statements.definitions.new_versions import bind_evolution
 from ksql_spark.statements.definitions.versions import replacement
 from ksql_spark.statements.queries.batch_ranges import archive_lines
 
@@ -135,15 +136,19 @@ def _lowered(bound: PersistentQuery, context: StatementContext) -> Plan:
 
 def _plan(statement: Statement, context: StatementContext) -> Plan:
     match statement:
+        case CreateAsSelect() if context.metastore.find(statement.name) is not None:
+            evolve = analyzer.evolve_of(statement)
+            if evolve is not None:
+                return _lowered(bind_evolution(statement, context, evolve), context)
         case CreateAsSelect() | InsertSelect():
-            bound = analyzer.bind_persistent(
-                statement, context.metastore, context.config, context.services.registry
-            )
-            return _lowered(bound, context)
-    raise KsqlError(
-        "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.", hint="EXPLAIN takes "
-        "SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
-    )  # fmt: skip
+            pass
+        case _:
+            raise KsqlError(
+                "INVALID_STATEMENT", reason="The provided statement does not run a ksql query.",
+                hint="EXPLAIN takes SELECT, CREATE … AS SELECT, INSERT INTO … SELECT or a query id.",
+            )  # fmt: skip
+    bound = analyzer.bind_persistent(statement, context.metastore, context.config, context.services.registry)
+    return _lowered(bound, context)
 
 
 def _of_read(read: Read, text: str, context: StatementContext) -> QueryDescription:

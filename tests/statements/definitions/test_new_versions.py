@@ -122,6 +122,16 @@ def test_a_table_and_its_new_version_in_one_request(world: World, topics: Topics
     assert len(world.queries.all()) == 2
 
 
+def test_explain_plans_the_version_that_the_statement_asks_for(world: World) -> None:
+    world.run(OLD)
+    smaller = NEW.replace("COUNT(*) AS n, ", "")
+    assert "SUM" in world.one(f"EXPLAIN {smaller}")["queryDescription"]["executionPlan"]
+    refused = world.refused(
+        "EXPLAIN " + smaller.replace("EVOLVE = 'backfill', SWAP = 'manual'", "PARTITIONS = 1")
+    )
+    assert refused.condition == "INVALID_STATEMENT"
+
+
 def test_a_swap(evolving: World, topics: Topics) -> None:
     old, new = evolving.ids()
     former = topic(evolving)
