@@ -75,6 +75,7 @@ test("from an empty server to live results", async () => {
     await page.goto(`${URL_OF_SERVER}/#/source/ORDERS`);
     await page.getByRole("button", { name: "The first 100" }).click();
     await page.locator(".grid tbody tr", { hasText: "grinder" }).waitFor();
+    await page.getByText("13 of 100, waits for more").waitFor();
     await page.getByText("as fresh as its topic").waitFor();
     await page.getByRole("button", { name: "Show bytes" }).click();
     await page.locator("pre", { hasText: '"grinder"' }).first().waitFor();
