@@ -1,6 +1,6 @@
 // The frame of all pages: navigation, whether the server is there, and the page that is open.
 import type { ComponentType } from "preact";
-import { authorization, loginWanted, logOut, serverGone } from "./api/client.ts";
+import { authorization, isStarting, loginWanted, logOut, serverGone } from "./api/client.ts";
 import { count } from "./format/numbers.ts";
 import { FlowPage } from "./pages/flow.tsx";
 import { LoginPage } from "./pages/login.tsx";
@@ -67,9 +67,9 @@ export function App() {
       </header>
       <div role="status" aria-live="polite">
         {serverGone.value !== null && loginWanted.value === null && (
-          <p class="banner bad">
-            <strong>{serverGone.value}</strong> This page asks again every other second, and goes on by itself.
-            {others.value.length > 0 && <> Go on at {others.value.map((host) => <><a key={host} href={pageOn(host)}>{host}</a> </>)}, which has the same service id.</>}
+          <p class={`banner ${isStarting.value ? "idle" : "bad"}`}>
+            <strong>{isStarting.value ? "The server is starting." : serverGone.value}</strong> This page asks again every other second, and goes on by itself.
+            {!isStarting.value && others.value.length > 0 && <> Go on at {others.value.map((host) => <><a key={host} href={pageOn(host)}>{host}</a> </>)}, which has the same service id.</>}
           </p>
         )}
       </div>
@@ -96,13 +96,15 @@ function Events() {
 /** How many queries run, in words. */
 function Status() {
   const queries = graph.value?.nodes.filter((node) => node.kind === "QUERY") ?? [];
+  if (isStarting.value) return <span class="state idle">server starting</span>;
   if (serverGone.value !== null) return <span class="state bad">server gone</span>;
   if (queries.length === 0) return null;
   const failed = queries.filter((node) => node.state === "ERROR").length;
   const running = queries.filter((node) => node.state === "RUNNING").length;
+  const starting = queries.filter((node) => node.state === "REGISTERED").length;
   return (
-    <span class={`state ${failed > 0 ? "bad" : "good"}`}>
-      {running} of {queries.length} running{failed > 0 ? `, ${failed} failed` : ""}
+    <span class={`state ${failed > 0 ? "bad" : starting > 0 ? "idle" : "good"}`}>
+      {running} of {queries.length} running{failed > 0 ? `, ${failed} failed` : ""}{starting > 0 ? `, ${starting} starting` : ""}
     </span>
   );
 }

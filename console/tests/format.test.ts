@@ -4,7 +4,7 @@ import { columnsOf, frameOf } from "../src/api/frames.ts";
 import { brief, cellText, compareCells, middle, shownText, toCsv, toJson } from "../src/format/cells.ts";
 import { ExactNumber, parseExactly } from "../src/format/json.ts";
 import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
-import { preciseInstant } from "../src/format/times.ts";
+import { preciseInstant, renamedTimes } from "../src/format/times.ts";
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
 
@@ -37,6 +37,8 @@ test("cells as people read them: times, and doubles without the errors of their 
   for (const name of ["ROWTIME", "WINDOWSTART", "WINDOWEND"]) assert.equal(shownText({ name, type: "BIGINT" }, ms), preciseInstant(ms));
   assert.equal(shownText({ name: "N", type: "BIGINT" }, 9007199254740991), "9007199254740991");
   assert.equal(shownText({ name: "WINDOWSTART", type: "STRING" }, "x"), "x");
+  assert.equal(shownText({ name: "WS", type: "BIGINT", isTime: true }, ms), preciseInstant(ms));
+  assert.deepEqual(renamedTimes("SELECT k, windowstart AS ws, `WINDOWEND` AS `we`, COUNT(*) AS n, ROWTIME FROM a"), ["WS", "we"]);
   assert.equal(toCsv([double], [[0.1 + 0.2]]), "TOTAL\r\n0.30000000000000004\r\n");
 });
 

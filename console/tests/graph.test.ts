@@ -115,7 +115,16 @@ test("what statements pause, end or remove", () => {
   assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "Q1"), GRAPH)?.affected, ["stream BIG", "table BIG2"]);
   assert.deepEqual(effectOf(statement("TERMINATE", "QUERY", "ALL"), GRAPH)?.affected, ["query Q1"]);
   assert.equal(effectOf(statement("PAUSE", "QUERY", "Q1"), GRAPH)?.what, "The query Q1 reads no more records until it is resumed.");
-  for (const none of [statement("DROP", "CONNECTOR", "C"), own("SELECT 1;"), statement("RESUME", "QUERY", "Q1")]) assert.equal(effectOf(none, GRAPH), null);
+  for (const none of [own("SELECT 1;"), statement("RESUME", "QUERY", "Q1")]) assert.equal(effectOf(none, GRAPH), null);
+});
+
+test("all that removes rows or objects asks, and ROLLBACK says what it takes back", () => {
+  const what = (text: string, object: string, name: string) => effectOf({ ...own(text), verb: text.split(" ")[0]!, object, name, isQuery: false }, GRAPH)?.what;
+  assert.equal(what("DROP VIEW v;", "VIEW", "V"), "The view is removed. Queries that run with it go on; new ones can no longer read it.");
+  assert.equal(what("DROP FUNCTION f;", "FUNCTION", "F"), "The function F is removed.");
+  assert.equal(what("TRUNCATE TABLE t;", "TABLE", "T"), "All rows of T are deleted.");
+  assert.equal(what("ROLLBACK big;", "BIG", ""), "It takes the last change back: the version before it is restored. A second ROLLBACK undoes this one.");
+  assert.equal(what("ROLLBACK big TO VERSION 2;", "BIG", "TO"), "It takes back all changes after version 2, which is restored. A second ROLLBACK undoes this one.");
 });
 
 const drop = (text: string, name: string): Statement => ({ ...own(text), verb: "DROP", object: "STREAM", name, isQuery: false });

@@ -4,6 +4,8 @@ import type { Statement } from "../sql/statements.ts";
 import type { Entity, ErrorBody, SplitStatement } from "./types.ts";
 
 const KEY = "ksql-spark.authorization";
+/** The error of a server that is still starting. */
+const NOT_READY = 50302;
 /** A server that does not answer within this time is gone, although its port is there. */
 const LONGEST_MS = 20_000;
 
@@ -13,6 +15,8 @@ export const authorization = signal<string | null>(sessionStorage.getItem(KEY));
 export const loginWanted = signal<string | null>(null);
 /** Why the server does not answer; null: it does. */
 export const serverGone = signal<string | null>(null);
+/** Whether it does not answer yet, because it is still starting. */
+export const isStarting = signal(false);
 
 export function logIn(header: string): void {
   sessionStorage.setItem(KEY, header);
@@ -47,14 +51,17 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
     response = await fetch(path, { ...init, headers, credentials: "omit", cache: "no-store" });
   } catch (error) {
     if (init.signal?.aborted && init.signal.reason?.name !== "TimeoutError") throw error;
+    isStarting.value = false;
     serverGone.value = "The server does not answer.";
     throw error;
   }
   if (response.ok) {
+    isStarting.value = false;
     serverGone.value = null;
     return response;
   }
   const body = await errorBody(response);
+  isStarting.value = body.error_code === NOT_READY;
   if (response.status === 401) {
     // an answer to what was sent before the user logged in says nothing of who that is
     if (sent === authorization.value) loginWanted.value = body.message;

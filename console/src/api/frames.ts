@@ -7,6 +7,8 @@ export interface Column {
   name: string;
   type: string;
   isKey?: boolean;
+  /** Whether it is a time of the engine under another name. */
+  isTime?: boolean;
 }
 
 export interface Frame {

@@ -254,6 +254,7 @@ export interface Entity {
   streams?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   tables?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   sourceDescriptions?: SourceDescription[];
+  views?: { name: string; query: string }[];
   topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; recordCount?: number; retentionMs?: number; isCompacted?: boolean; connectors?: string[] }[];
   queries?: RunningQuery[];
   properties?: Property[];

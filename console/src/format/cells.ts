@@ -18,8 +18,8 @@ export function cellText(cell: unknown): string {
 }
 
 /** A cell as people read it: times of the engine, and doubles without the errors of their last digits. */
-export function shownText({ name, type }: Column, cell: unknown): string {
-  if (typeof cell === "number" && TIMES.includes(name)) return preciseInstant(cell);
+export function shownText({ name, type, isTime }: Column, cell: unknown): string {
+  if (typeof cell === "number" && (isTime || TIMES.includes(name))) return preciseInstant(cell);
   if (typeof cell === "number" && type === "DOUBLE" && !Number.isInteger(cell)) return String(Number(Math.abs(cell) < 1 ? cell.toPrecision(DOUBLE_DIGITS) : cell.toFixed(DOUBLE_DIGITS)));
   return cellText(cell);
 }

@@ -3,6 +3,12 @@
 /** Columns of the engine that are epoch milliseconds. */
 export const TIMES = ["ROWTIME", "WINDOWSTART", "WINDOWEND"];
 
+/** The other names that statements give these columns: WINDOWSTART AS ws. */
+export function renamedTimes(sql: string): string[] {
+  const found = sql.matchAll(new RegExp(`\\b\`?(?:${TIMES.join("|")})\`?\\s+AS\\s+(?:\`([^\`]+)\`|(\\w+))`, "gi"));
+  return [...found].map(([, quoted, plain]) => quoted ?? plain!.toUpperCase());
+}
+
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 

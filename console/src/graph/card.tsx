@@ -1,4 +1,5 @@
 // A box of the graph: what it is, how it does, and a link to its page.
+import { serverGone } from "../api/client.ts";
 import type { GraphNode } from "../api/types.ts";
 import { middle } from "../format/cells.ts";
 import { count, rate, short, span } from "../format/numbers.ts";
@@ -46,7 +47,7 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
 
 /** The class of colours of a box. */
 export function looksOfBox({ kind, nodes: [node] }: Box): string {
-  return kind === "QUERY" || kind === "CONNECTOR" ? looksOf(node?.state) : "";
+  return (kind === "QUERY" || kind === "CONNECTOR") && serverGone.value === null ? looksOf(node?.state) : "";
 }
 
 /** Where a box leads. */

@@ -119,10 +119,12 @@ function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | nul
     const { text, cursor, from, to } = editor.current!.read();
     const chosen = !all && from < to ? shifted(await split(text.slice(from, to)), from) : await statements(text, all ? null : cursor);
     if (chosen.length === 0) return;
-    const effects = chosen.flatMap((one) => effectOf(one, graph.value) ?? []);
+    // what the user may not do is refused without a question
+    const effects = chosen.flatMap((one) => (refusalOfAll(one.role) === null && effectOf(one, graph.value)) || []);
     for (const effect of effects) {
-      const drop = chosen.find((one) => one.text === effect.statement && isCascade(one));
-      if (drop !== undefined) effect.report = await described(`EXPLAIN ${closed(drop).text}`, runner);
+      const one = chosen.find(({ text }) => text === effect.statement)!;
+      if (isCascade(one)) effect.report = await described(`EXPLAIN ${closed(one).text}`, runner);
+      if (one.verb === "ROLLBACK") effect.report = await described(`EXPLAIN EVOLUTION ${closed(one).text}`, runner);
     }
     for (const one of chosen.filter(isReplacement)) {
       const report = await described(`EXPLAIN EVOLUTION ${closed(one).text}`, runner);

@@ -1,7 +1,7 @@
 // A query: how it does, its plan, and what can be done with it.
 import "../first.ts";
 import { useState } from "preact/hooks";
-import { get, run } from "../api/client.ts";
+import { get, run, serverGone } from "../api/client.ts";
 import type { Graph, GraphNode, MetricsHistory, OffsetSummary, QueryDetails } from "../api/types.ts";
 import { bytes, count, rate, short, span } from "../format/numbers.ts";
 import { instant } from "../format/times.ts";
@@ -42,6 +42,7 @@ export function QueryPage() {
   if (node === undefined) {
     return <NotFound title={id}>There is no query <code>{id}</code> that you may see.</NotFound>;
   }
+  const isGone = serverGone.value !== null;
   const culprit = now.culprits.find((one) => one.queryId === id);
   const description = explained.value?.[0]?.queryDescription;
   const details = asked.value;
@@ -70,8 +71,8 @@ export function QueryPage() {
         <span class="space" />
         <a href={formatRoute("flow", "", { focus: node.id })}>In the flow</a>
         <Offered least="developer" of={node.id} what="Pausing or ending it">
-          {node.state === "PAUSED" ? <button onClick={() => choose("RESUME")}>Resume</button> : <button onClick={() => choose("PAUSE")}>Pause</button>}
-          <button class="danger" onClick={() => choose("TERMINATE")}>Terminate</button>
+          {node.state === "PAUSED" ? <button disabled={isGone} onClick={() => choose("RESUME")}>Resume</button> : <button disabled={isGone} onClick={() => choose("PAUSE")}>Pause</button>}
+          <button class="danger" disabled={isGone} onClick={() => choose("TERMINATE")}>Terminate</button>
         </Offered>
       </header>
       <Ends now={now} node={node} />

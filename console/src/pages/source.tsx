@@ -1,8 +1,8 @@
-// A stream or table: what is in it, who writes and reads it, and how much.
+// A stream, table or view: what is in it, who writes and reads it, and how much.
 import "../first.ts";
 import { useState } from "preact/hooks";
 import { ApiError, run } from "../api/client.ts";
-import type { Field, RunningQuery } from "../api/types.ts";
+import type { Field, RunningQuery, SourceDescription } from "../api/types.ts";
 import { count } from "../format/numbers.ts";
 import { Code } from "../parts/code.tsx";
 import { FreshnessCard } from "../parts/freshness.tsx";
@@ -30,7 +30,7 @@ export function SourcePage() {
       const near = /Did you mean (.+)\?/.exec(error.message)?.[1];
       return (
         <NotFound title={name}>
-          There is no stream or table <code>{name}</code> that you may see.
+          There is no stream, table or view <code>{name}</code> that you may see.
           {near !== undefined && <> Did you mean <a href={formatRoute("source", near)}>{near}</a>?</>}
         </NotFound>
       );
@@ -42,6 +42,7 @@ export function SourcePage() {
       </section>
     );
   }
+  if (found.type === "VIEW") return <View name={name} found={found} />;
   return (
     <section class="page">
       <header>
@@ -56,13 +57,7 @@ export function SourcePage() {
       <TopicCharts topic={found.topic} />
       <div class="split">
         <div>
-          <div class="card">
-            <h2>Columns</h2>
-            <table class="plain">
-              <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Part</th></tr></thead>
-              <tbody>{found.fields.map((field) => <tr key={field.name}><td><code>{field.name}</code></td><td><code>{typeText(field.schema)}</code></td><td>{partOf(field, found.timestamp)}</td></tr>)}</tbody>
-            </table>
-          </div>
+          <Columns of={found} />
         </div>
         <div>
           <div class="card"><h2>Written by</h2><Queries queries={found.writeQueries} none="No query; other programs, or INSERT." /></div>
@@ -81,6 +76,37 @@ export function SourcePage() {
       <div class="card"><h2>Statement</h2><Code sql={found.statement} /></div>
       {(found.statistics || found.errorStats) && <div class="card"><h2>Statistics</h2><pre tabIndex={0}>{[found.statistics, found.errorStats].filter(Boolean).join("\n")}</pre></div>}
     </section>
+  );
+}
+
+/** A view is only a name for a SELECT: it has no topic, no records and no query. */
+function View({ name, found }: { name: string; found: SourceDescription }) {
+  const explained = useAsked(() => run(`EXPLAIN SELECT * FROM ${nameInSql(name)} EMIT CHANGES;`), found.statement);
+  const sources = explained.value?.[0]?.queryDescription?.sources ?? [];
+  return (
+    <section class="page">
+      <header>
+        <h1>{name}</h1>
+        <span class="state idle">view</span>
+        <span class="space" />
+        <a href={formatRoute("editor", "", { sql: `SELECT * FROM ${nameInSql(name)} EMIT CHANGES;` })}>Query it</a>
+      </header>
+      {sources.length > 0 && <p>Reads {linksTo("source")(sources.join(", "))}.</p>}
+      <div class="card"><h2>Statement</h2><Code sql={found.statement} /></div>
+      <Columns of={found} />
+    </section>
+  );
+}
+
+function Columns({ of }: { of: SourceDescription }) {
+  return (
+    <div class="card">
+      <h2>Columns</h2>
+      <table class="plain">
+        <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Part</th></tr></thead>
+        <tbody>{of.fields.map((field) => <tr key={field.name}><td><code>{field.name}</code></td><td><code>{typeText(field.schema)}</code></td><td>{partOf(field, of.timestamp)}</td></tr>)}</tbody>
+      </table>
+    </div>
   );
 }
 

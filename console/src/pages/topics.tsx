@@ -4,6 +4,7 @@ import { run } from "../api/client.ts";
 import { count, span } from "../format/numbers.ts";
 import { Grid } from "../parts/grid.tsx";
 import { linksTo, list } from "../parts/lists.tsx";
+import { NotFound } from "../parts/not-found.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { RawRecordsCard } from "../parts/raw-records.tsx";
@@ -51,7 +52,9 @@ function TopicList() {
 function Topic({ name }: { name: string }) {
   const sources = sourcesOver(name);
   const listed = useAsked(() => run("SHOW ALL TOPICS EXTENDED;"), "topics", 20_000);
-  const found = listed.value?.[0]?.topics?.find((one) => one.name === name);
+  const topics = listed.value?.[0]?.topics;
+  const found = topics?.find((one) => one.name === name);
+  if (topics !== undefined && found === undefined) return <NotFound title={name}>There is no topic <code>{name}</code> that you may see.</NotFound>;
   const readers = readersOf(name);
   const print = `PRINT ${textInSql(name)}`;
   const declared = `CREATE STREAM name (\n  -- columns\n) WITH (KAFKA_TOPIC = ${textInSql(name)}, VALUE_FORMAT = 'JSON');`;

@@ -1,14 +1,17 @@
 // The graph as lists, which can be sorted and filtered.
+import { run } from "../api/client.ts";
 import type { Column } from "../api/frames.ts";
 import type { Graph, GraphNode } from "../api/types.ts";
 import { bytes, count, short, span } from "../format/numbers.ts";
 import { wordOf } from "./state.tsx";
+import { useAsked } from "../state/asked.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 
 /** Columns with their units. */
 const QUERIES = [["Query"], ["State"], ["Cause"], ["Read", "records/s"], ["Written", "records/s"], ["Lag", "records"], ["Waiting"], ["p95 latency"], ["State size"], ["Errors", "records"], ["Restarts"], ["Server"]] as const;
 const SOURCES = [["Name"], ["Kind"], ["Arriving", "records/s"], ["Records"], ["Topic"], ["Keys"], ["Values"], ["Written by"], ["Read by"]] as const;
+const VIEWS = [["Name"], ["Query"]] as const;
 const number = (shown: (value: number | null) => string) => (cell: unknown) => shown(cell as number | null);
 const FORMATS = {
   Read: number(short), Written: number(short), Lag: number(count), Waiting: number(span), "p95 latency": number(span), "State size": number(bytes),
@@ -32,10 +35,13 @@ export function Lists({ graph }: { graph: Graph }) {
     node.name, node.kind.toLowerCase(), node.topicFigures?.arrivingPerS ?? null, node.topicFigures?.records ?? null, node.topic ?? "", node.formats?.[0] ?? "", node.formats?.[1] ?? "",
     ends(`topic:${node.topic}`, "target", "source"), ends(node.id, "source", "target"),
   ]);
+  const asked = useAsked(() => run("SHOW VIEWS;"), "views", 20_000);
+  const views = asked.value?.[0]?.views?.map((one) => [one.name, one.query]) ?? [];
   return (
     <div class="page">
       <div class="card flat"><h2>Queries</h2><Grid {...list(QUERIES, queries)} formats={FORMATS} label="Queries" linkOf={(row) => formatRoute("query", String(row[0]))} /></div>
       <div class="card flat"><h2>Streams and tables</h2><Grid {...list(SOURCES, sources)} formats={FORMATS} label="Streams and tables" linkOf={(row) => formatRoute("source", String(row[0]))} /></div>
+      {views.length > 0 && <div class="card flat"><h2>Views</h2><Grid {...list(VIEWS, views)} label="Views" linkOf={(row) => formatRoute("source", String(row[0]))} /></div>}
     </div>
   );
 }

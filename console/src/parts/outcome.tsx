@@ -30,7 +30,7 @@ export function OutcomeView({ outcome }: Props) {
         <span class="space" />
         <span class="hint">{timeOfDay(startedMs)}{endedMs !== null && `, ${span((endedMs - startedMs) / 1000)}`}</span>
         {live !== null && <button class="quiet" aria-pressed={isChart} onClick={() => showChart(!isChart)}>Chart</button>}
-        {endedMs === null && <span class="state good">running</span>}
+        {endedMs === null && (outcome.isWaiting ? <span class="state idle">waits for the statement before it</span> : <span class="state good">{stateOf(outcome)}</span>)}
       </header>
       {error !== null && <Problem error={error} />}
       {live !== null && isChart && <ResultChart columns={columns} rows={rows} keys={live.isByKey ? outcome.keys : []} />}
@@ -52,14 +52,14 @@ function EntityView({ entity }: { entity: Entity }) {
       {said !== undefined && (
         <p class="message">
           {entity.commandStatus && <span class={`state ${entity.commandStatus.status === "ERROR" ? "bad" : "good"}`}>{entity.commandStatus.status.toLowerCase()}</span>}
-          {" "}{said} {queryId && <a href={formatRoute("query", queryId)}>{queryId}</a>}
+          {" "}{queryId ? linked(said, queryId) : said}
         </p>
       )}
       {list !== null && <Grid columns={list.names.map((name) => ({ name, type: "" }))} rows={list.rows} />}
       {entity.queryDescription !== undefined && <pre class="lines" tabIndex={0}>{entity.queryDescription.executionPlan}</pre>}
       {entity.sourceDescription !== undefined && (
         <p class="message">
-          Topic {entity.sourceDescription.topic}, {entity.sourceDescription.keyFormat} and {entity.sourceDescription.valueFormat}.{" "}
+          {entity.sourceDescription.type === "VIEW" ? "A view, which has no topic." : <>Topic {entity.sourceDescription.topic}, {entity.sourceDescription.keyFormat} and {entity.sourceDescription.valueFormat}.</>}{" "}
           <a href={formatRoute("source", entity.sourceDescription.name)}>All about {entity.sourceDescription.name}</a>
         </p>
       )}
@@ -68,6 +68,20 @@ function EntityView({ entity }: { entity: Entity }) {
       )}
     </>
   );
+}
+
+/** How far a query is that is not done: one with a LIMIT goes on until so many rows have come. */
+function stateOf({ statement, live, lines }: Outcome): string {
+  const limit = /\sLIMIT\s+(\d+)\s*;?$/i.exec(statement.text)?.[1];
+  const came = live?.came ?? lines.filter((line) => line.startsWith("rowtime:")).length;
+  return limit === undefined || came === 0 ? "running" : `${count(came)} of ${count(Number(limit))}, waits for more`;
+}
+
+/** A message with the id of a query as a link to its page. */
+function linked(said: string, queryId: string) {
+  const [before, ...after] = said.split(queryId);
+  const link = <a href={formatRoute("query", queryId)}>{queryId}</a>;
+  return after.length === 0 ? <>{said} {link}</> : <>{before}{link}{after.join(queryId)}</>;
 }
 
 /** An answer that is a list, as a table: the members of its objects that are texts and numbers. */

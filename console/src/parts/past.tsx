@@ -15,7 +15,7 @@ export function Transitions({ details }: { details: QueryDetails }) {
         <thead><tr><th scope="col">When</th><th scope="col">Event</th><th scope="col">State from then on</th><th scope="col">Why</th></tr></thead>
         <tbody>
           {details.transitions.toReversed().map((one, index) => (
-            <tr key={index}><td>{instant(one.timeMs)}</td><td>{one.event}</td><td><State state={one.state} /></td><td>{one.reason}</td></tr>
+            <tr key={index}><td>{instant(one.timeMs)}</td><td>{one.event}</td><td><State state={one.state} isPast /></td><td>{one.reason}</td></tr>
           ))}
         </tbody>
       </table>

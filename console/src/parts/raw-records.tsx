@@ -26,6 +26,7 @@ export function RawRecordsCard({ topic }: { topic: string }) {
       setProblem(error);
     }
   };
+  const hasHeaders = found?.records.some((record) => record.headers.length > 0);
   // a link to a record shows it
   useEffect(() => {
     if (from !== "") void show();
@@ -38,13 +39,13 @@ export function RawRecordsCard({ topic }: { topic: string }) {
           <label>partition <input type="number" min="0" class="narrow" required value={partition} onInput={(event) => setPartition(event.currentTarget.value)} /></label>
           <label>from offset <input type="number" min="0" class="narrow" value={offset} onInput={(event) => setOffset(event.currentTarget.value)} /></label>
           <button>Show bytes</button>
-          <span class="hint">{found === null ? "without an offset, the newest" : `${count(found.records.length)} records; the partition has offsets ${found.firstOffset} to ${found.endOffset - 1}`}</span>
+          <span class="hint">{found === null ? "without an offset, the newest" : `${count(found.records.length)} ${found.records.length === 1 ? "record" : "records"}; the partition has offsets ${found.firstOffset} to ${found.endOffset - 1}`}</span>
         </form>
       </Offered>
       {problem !== null && <Problem error={problem} />}
       {found !== null && found.records.length > 0 && (
-        <table class="plain">
-          <thead><tr><th scope="col" class="number">Offset</th><th scope="col">Time</th><th scope="col">Key</th><th scope="col">Value</th><th scope="col">Headers</th></tr></thead>
+        <table class="plain bytes">
+          <thead><tr><th scope="col" class="number">Offset</th><th scope="col">Time</th><th scope="col">Key</th><th scope="col">Value</th>{hasHeaders && <th scope="col">Headers</th>}</tr></thead>
           <tbody>
             {found.records.map((record) => (
               <tr key={record.offset}>
@@ -52,7 +53,7 @@ export function RawRecordsCard({ topic }: { topic: string }) {
                 <td>{preciseInstant(record.timeMs)}</td>
                 <td><Bytes of={record.key} /></td>
                 <td><Bytes of={record.value} /></td>
-                <td>{record.headers.map((header, index) => <div key={index}>{header.name}: <Bytes of={header.value} /></div>)}</td>
+                {hasHeaders && <td>{record.headers.map((header, index) => <div key={index}>{header.name}: <Bytes of={header.value} /></div>)}</td>}
               </tr>
             ))}
           </tbody>

@@ -1,6 +1,7 @@
 // Records of a stream, table or topic, as they come or from some place on.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { serverGone } from "../api/client.ts";
 import { Runner } from "../sql/runner.ts";
 import { own } from "../sql/statements.ts";
 import { OutcomeView } from "./outcome.tsx";
@@ -31,7 +32,7 @@ export function Records({ choices, children }: Props) {
     <div class="card flat records">
       <div class="bar">
         <h2>Records</h2>
-        {choices.map((choice) => <button key={choice.label} onClick={() => start(choice)}>{choice.label}</button>)}
+        {choices.map((choice) => <button key={choice.label} disabled={serverGone.value !== null} onClick={() => start(choice)}>{choice.label}</button>)}
         {children}
         <button onClick={() => runner.stop()} disabled={!runner.isRunning.value}>Stop</button>
       </div>

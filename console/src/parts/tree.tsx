@@ -1,4 +1,4 @@
-// What there is, beside the editor: streams and tables with their columns, queries, functions.
+// What there is, beside the editor: streams, tables and views with their columns, queries, functions.
 import { useState } from "preact/hooks";
 import type { RunningQuery, SourceDescription } from "../api/types.ts";
 import { middle } from "../format/cells.ts";
@@ -22,7 +22,7 @@ export function Tree({ onInsert, onQuery }: Props) {
   const needle = search.trim().toUpperCase();
   const found = described.value.filter((one) => one.name.includes(needle) || one.fields.some((field) => field.name.includes(needle)));
   const queries = running.value.filter((one) => one.id.toUpperCase().includes(needle));
-  const groups = [["Streams", found.filter((one) => one.type === "STREAM")], ["Tables", found.filter((one) => one.type === "TABLE")]] as const;
+  const groups = ["Stream", "Table", "View"].map((kind) => [`${kind}s`, found.filter((one) => one.type === kind.toUpperCase())] as const);
   return (
     <nav class="tree" aria-label="Objects">
       <input type="search" placeholder="Find a name" aria-label="Find a name" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />

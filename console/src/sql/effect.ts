@@ -17,9 +17,20 @@ export interface Effect {
 /** What the end of a query, or its pause, means for what comes after it. */
 const STARVED = "These get nothing new from it any more:";
 
+/** What DROP means for other objects than streams and tables, if it is more than that they are removed. */
+const REMOVED: Record<string, string> = {
+  VIEW: "The view is removed. Queries that run with it go on; new ones can no longer read it.",
+  INDEX: "The index is removed: pull queries by its columns read the whole table again.",
+  TYPE: "The name of the type is removed. Streams and tables that were declared with it stay as they are.",
+  CONNECTOR: "The connector is removed from Kafka Connect, and its tasks end. Its topics stay.",
+  SINK: "The sink is removed, and nothing is written to its lake table any more. The table stays.",
+};
+
 /** The effect of a statement that pauses, ends or removes something; null: it does not. */
 export function effectOf(statement: Statement, graph: Graph | null): Effect | null {
   const { text, verb, object, name } = statement;
+  const removed = effectOfRemoval(statement);
+  if (removed !== null) return { statement: text, what: removed, about: "", affected: [] };
   const isDrop = verb === "DROP" && isSource(object);
   const isControl = (verb === "PAUSE" || verb === "TERMINATE") && object === "QUERY";
   if ((!isDrop && !isControl) || name === "") return null;
@@ -32,6 +43,17 @@ export function effectOf(statement: Statement, graph: Graph | null): Effect | nu
   }
   const what = isPause ? `The query ${name} reads no more records until it is resumed.` : `The query ${name} ends for good, and its state is removed.`;
   return { statement: text, what, about: STARVED, affected: of(`query:${name}`) };
+}
+
+/** What statements about other things than queries, streams and tables remove or take back, in words; null: they do neither. */
+function effectOfRemoval({ text, verb, object, name }: Statement): string | null {
+  if (verb === "DROP" && !isSource(object)) return REMOVED[object] ?? `The ${object.toLowerCase()} ${name} is removed.`;
+  if (verb === "TRUNCATE") return `All rows of ${name || "the table"} are deleted.`;
+  if (verb === "DELETE") return `The rows of ${name || "the table"} for which the condition is true are deleted.`;
+  if (verb !== "ROLLBACK") return null;
+  const version = /\sTO\s+VERSION\s+(\d+)\s*;?$/i.exec(text)?.[1];
+  const what = version === undefined ? "It takes the last change back: the version before it is restored" : `It takes back all changes after version ${version}, which is restored`;
+  return `${what}. A second ROLLBACK undoes this one.`;
 }
 
 /** Whether a DROP also removes what was created from its stream or table. */

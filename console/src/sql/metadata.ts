@@ -13,10 +13,10 @@ export const running = signal<RunningQuery[]>([]);
 /** Ask for it; what cannot be asked for stays as it was. */
 export async function refreshMetadata(): Promise<void> {
   const ask = async (statement: string) => (await run(statement).catch(() => []))[0];
-  const [streams, tables, queries, topics] = await Promise.all(
-    ["DESCRIBE STREAMS;", "DESCRIBE TABLES;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
+  const [streams, tables, views, queries, topics] = await Promise.all(
+    ["DESCRIBE STREAMS;", "DESCRIBE TABLES;", "DESCRIBE VIEWS;", "SHOW QUERIES;", "SHOW TOPICS;"].map(ask),
   );
-  described.value = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? [])];
+  described.value = [...(streams?.sourceDescriptions ?? []), ...(tables?.sourceDescriptions ?? []), ...(views?.sourceDescriptions ?? [])];
   running.value = queries?.queries?.filter((one) => one.queryType === "PERSISTENT") ?? [];
   metadata.value = {
     ...metadata.value,

@@ -97,6 +97,11 @@ test("what a role may not do is not offered, and refused in words", async () => 
     await page.getByText("A new connector needs the role admin").waitFor();
     await page.goto(`${URL_OF_SERVER}/#/topics/rides`);
     await page.getByText("Reading the records of a topic needs the role developer").waitFor();
+    await page.route("**/ksql", (route) =>
+      route.request().postData()?.includes("TOPICS") ? route.fulfill({ json: [{ "@type": "kafka_topics", topics: [], warnings: [] }] }) : route.fallback(),
+    );
+    await page.goto(`${URL_OF_SERVER}/#/topics/nope`);
+    await page.getByText("There is no topic nope that you may see.").waitFor();
     // a page that has not learned the role yet: the server refuses
     await page.route("**/rights", (route) => route.abort());
     await page.route("**/graph", async (route) => {
@@ -215,13 +220,16 @@ test("a server that is gone is said so, and it is found again", async () => {
     assert.equal(await page.getByText("three:8088").count(), 0);
     await page.getByText("The server does not answer.").waitFor();
     await accessible(page);
+    await page.locator(".node", { hasText: "BIG_1" }).getByText(/^was /).waitFor();
     await picture(page, "gone");
     await page.unroute("**/graph");
     await page.getByText("The server does not answer.").waitFor({ state: "detached" });
     await page.route("**/graph", (route) =>
       route.fulfill({ status: 503, contentType: "application/json", body: JSON.stringify({ error_code: 50302, message: "The server is starting." }) }),
     );
-    await page.getByText("The server is starting.").waitFor();
+    await page.locator(".banner.idle", { hasText: "The server is starting." }).waitFor();
+    await page.getByText("server starting", { exact: true }).waitFor();
+    await picture(page, "starting");
   });
 });
 
@@ -260,7 +268,7 @@ test("errors of statements and pages", async () => {
     await page.getByText("subject rides-value").waitFor();
     await accessible(page);
     await page.goto(`${URL_OF_SERVER}/#/source/UNKNOWN`);
-    await page.getByText("There is no stream or table UNKNOWN").waitFor();
+    await page.getByText("There is no stream, table or view UNKNOWN").waitFor();
     await page.goto(`${URL_OF_SERVER}/#/query/UNKNOWN`);
     await page.getByText("There is no query UNKNOWN").waitFor();
     await page.goto(`${URL_OF_SERVER}/#/unknown`);

@@ -27,11 +27,27 @@ test("from an empty server to live results", async () => {
     assert.equal(await tea.count(), 1);
     await accessible(page);
 
-    // another tab inserts, and the row changes in place
-    await page.getByRole("button", { name: "New tab" }).click();
+    // an INSERT in the same tab, beside the query, changes the row in place
     await write(page, "INSERT INTO orders (id, item, price) VALUES (13, 'tea', 2.5);");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.getByText("Done.").waitFor();
+    await tea.getByText("20").waitFor();
+    // and so does another tab
+    await page.getByRole("button", { name: "New tab" }).click();
+    await write(page, "CREATE VIEW dear AS SELECT item, price FROM orders WHERE price > 5;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("navigation", { name: "Objects" }).getByText("DEAR", { exact: true }).waitFor();
+    await write(page, "DESCRIBE dear;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("A view, which has no topic.").waitFor();
+    await write(page, "DROP VIEW dear;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("dialog").getByText("The view is removed.").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await write(page, "ROLLBACK sales;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("dialog").getByText("It takes the last change back").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("button", { name: "Statements 1", exact: true }).click();
     await tea.getByText("20").waitFor();
     assert.equal(await tea.count(), 1);
@@ -59,6 +75,7 @@ test("from an empty server to live results", async () => {
     await page.goto(`${URL_OF_SERVER}/#/source/ORDERS`);
     await page.getByRole("button", { name: "The first 100" }).click();
     await page.locator(".grid tbody tr", { hasText: "grinder" }).waitFor();
+    await page.getByText("13 of 100, waits for more").waitFor();
     await page.getByText("as fresh as its topic").waitFor();
     await page.getByRole("button", { name: "Show bytes" }).click();
     await page.locator("pre", { hasText: '"grinder"' }).first().waitFor();
@@ -67,6 +84,17 @@ test("from an empty server to live results", async () => {
     await picture(page, "source");
     await page.goto(`${URL_OF_SERVER}/#/source/SALES`);
     await page.getByRole("row", { name: /^CTAS_SALES.*running/ }).first().waitFor();
+
+    await page.goto(`${URL_OF_SERVER}/#/source/DEAR`);
+    await page.getByText("Reads ORDERS.").waitFor();
+    await page.getByText("CREATE VIEW DEAR AS").waitFor();
+    assert.equal(await page.locator(".problem").count(), 0);
+    await accessible(page);
+    await picture(page, "view");
+    await page.goto(`${URL_OF_SERVER}/#/flow?view=lists`);
+    await page.getByRole("heading", { name: "Views" }).waitFor();
+    await page.goto(`${URL_OF_SERVER}/#/topics/nope`);
+    await page.getByText("There is no topic nope").waitFor();
 
     await page.goto(`${URL_OF_SERVER}/#/flow`);
     await page.locator(".node.query", { hasText: "CTAS_SALES" }).locator("a").click();
@@ -112,5 +140,11 @@ test("from an empty server to live results", async () => {
     await page.getByRole("link", { name: "Run it" }).first().click();
     await page.getByRole("button", { name: "Run all" }).click();
     await page.getByText("1 row").waitFor();
+    await page.getByLabel("From the beginning").uncheck();
+    await write(page, "CREATE TABLE later AS SELECT item, COUNT(*) AS n FROM orders GROUP BY item EMIT CHANGES;");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText("It reads only records from now on.").waitFor();
+    await page.getByText("Created query with ID").getByRole("link", { name: /^CTAS_LATER/ }).waitFor();
+    await picture(page, "from-now-on");
   });
 });
