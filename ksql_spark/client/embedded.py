@@ -29,7 +29,8 @@ _SERVER = (
     "from ksql_spark.shell.main import main; sys.exit(main(['server', *sys.argv[1:]]))"
 )
 _STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
-_READY = re.compile(r"ready: (http://\S+) in ([\d.]+) s")
+#: a server with a port for PostgreSQL's clients prints its address behind that of REST
+_READY = re.compile(r"ready: (http://\S+)(?: and \S+)* in ([\d.]+) s")
 
 
 class StartFailed(OperationalError):

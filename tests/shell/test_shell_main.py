@@ -19,6 +19,7 @@ from fake_engine import FakeEngine
 from live_server import LiveServer
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.services.ports import free_port
 from ksql_spark.shell import embedded, local
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.embedded import EmbeddedServer, StartFailed
@@ -310,6 +311,14 @@ def test_embedded_engine(tmp_path: Path) -> None:
         assert os.getpgid(server.pid) != os.getpgid(0), "Ctrl-C at the prompt must not reach it"
     assert not is_alive(server.pid)
     assert not local.is_running(url)
+
+
+def test_embedded_engine_with_a_port_for_postgresql(tmp_path: Path) -> None:
+    command = [sys.executable, str(FAKE_SERVER), "--engine", "FakeEngine"]
+    settings = {"ksql.postgres.listener": f"127.0.0.1:{free_port()}"}
+    with EmbeddedServer(tmp_path, 0, command, settings=settings) as server:
+        url = server.wait_ready(lambda progress: None)
+        assert local.is_running(url)
 
 
 def test_embedded_engine_stopped_while_starting(tmp_path: Path) -> None:
