@@ -2,22 +2,12 @@ package org.ksqlspark.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.CollectList;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
-
-import scala.Option;
-import scala.collection.immutable.Seq;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,47 +18,22 @@ import java.util.TreeSet;
 
 /** DISTINCT of an aggregate that collects what it takes, against sets and numbers of rows. */
 class DistinctValuesTest {
-    private static final Attribute VALUE = column("__arg_0_0", DataTypes.IntegerType);
-    private static final Attribute TAKES = column("__distinct_0_0", DataTypes.BooleanType);
-    private static final Attribute SIGN = column("__SIGN", DataTypes.IntegerType);
+    private static final Attribute VALUE = Aggregates.column("__arg_0_0", DataTypes.IntegerType);
+    private static final Attribute TAKES =
+            Aggregates.column("__distinct_0_0", DataTypes.BooleanType);
+    private static final Attribute SIGN = Aggregates.column("__SIGN", DataTypes.IntegerType);
 
     private final TaskStates states = new TaskStates();
 
-    private static Attribute column(String name, DataType type) {
-        return new AttributeReference(
-                name,
-                type,
-                true,
-                Metadata.empty(),
-                NamedExpression$.MODULE$.newExprId(),
-                seq(List.<String>of()));
-    }
-
-    private static <T> Seq<T> seq(Iterable<T> items) {
-        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
-    }
-
-    private static Aggregator collecting(List<Attribute> input) {
-        Alias call =
-                new Alias(
-                        new CollectList(VALUE).toAggregateExpression(),
-                        "c",
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()),
-                        Option.empty(),
-                        seq(List.<String>of()));
-        return Aggregator.of(
-                new Aggregate(
-                        seq(List.of()),
-                        seq(List.of(call)),
-                        LocalRelation$.MODULE$.apply(seq(input)),
-                        Option.empty()),
-                false,
-                0);
-    }
-
     private KeyedOperator start(List<Attribute> input, Windows windows, long ttl) {
-        return states.start(new WindowAggregate(collecting(input), windows, ttl, 0, false, false));
+        return states.start(
+                new WindowAggregate(
+                        Aggregates.of(new CollectList(VALUE), input.toArray(new Attribute[0])),
+                        windows,
+                        ttl,
+                        0,
+                        false,
+                        false));
     }
 
     private static byte[] record(int value, boolean takes, int... sign) {
@@ -123,7 +88,8 @@ class DistinctValuesTest {
                     protected void open() {
                         distinct =
                                 DistinctValues.of(
-                                        collecting(List.of(VALUE, TAKES, SIGN)).columns(),
+                                        Aggregates.of(new CollectList(VALUE), VALUE, TAKES, SIGN)
+                                                .columns(),
                                         this,
                                         false);
                     }

@@ -3,24 +3,14 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.ksqlspark.log.ProcessingLog;
 
-import scala.Option;
-import scala.collection.immutable.Seq;
-
-import java.util.List;
 import java.util.function.LongFunction;
 
 /** The grace period that operators report for a late record is the least that would be enough. */
@@ -32,35 +22,9 @@ class LatenessTest {
         ProcessingLog.close(LOG);
     }
 
-    private static <T> Seq<T> seq(Iterable<T> items) {
-        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
-    }
-
     private static Aggregator greatest() {
-        Attribute number =
-                new AttributeReference(
-                        "number",
-                        DataTypes.IntegerType,
-                        true,
-                        Metadata.empty(),
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()));
-        Alias call =
-                new Alias(
-                        new Max(number).toAggregateExpression(),
-                        "m",
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()),
-                        Option.empty(),
-                        seq(List.<String>of()));
-        return Aggregator.of(
-                new Aggregate(
-                        seq(List.of()),
-                        seq(List.of(call)),
-                        LocalRelation$.MODULE$.apply(seq(List.of(number))),
-                        Option.empty()),
-                false,
-                0);
+        Attribute number = Aggregates.column("number", DataTypes.IntegerType);
+        return Aggregates.of(new Max(number), number);
     }
 
     private static byte[] value() {

@@ -3,22 +3,12 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
-
-import scala.Option;
-import scala.collection.immutable.Seq;
 
 import java.util.Arrays;
 import java.util.List;
@@ -32,35 +22,10 @@ class OverTest {
 
     private Over operator;
 
-    private static <T> Seq<T> seq(Iterable<T> items) {
-        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
-    }
-
     /** Whose result is the greatest value. */
     private static Aggregator greatest() {
-        Attribute value =
-                new AttributeReference(
-                        "v",
-                        DataTypes.IntegerType,
-                        true,
-                        Metadata.empty(),
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()));
-        Alias call =
-                new Alias(
-                        new Max(value).toAggregateExpression(),
-                        "c",
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()),
-                        Option.empty(),
-                        seq(List.<String>of()));
-        Aggregate plan =
-                new Aggregate(
-                        seq(List.<Expression>of()),
-                        seq(List.of(call)),
-                        LocalRelation$.MODULE$.apply(seq(List.of(value))),
-                        Option.empty());
-        return Aggregator.of(plan, false, 0);
+        Attribute value = Aggregates.column("v", DataTypes.IntegerType);
+        return Aggregates.of(new Max(value), value);
     }
 
     /** A frame of each kind: of 10 ms, of the row and the one before it, of all rows. */

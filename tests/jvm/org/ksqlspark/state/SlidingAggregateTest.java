@@ -4,21 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.expressions.aggregate.CollectList;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
-
-import scala.Option;
-import scala.collection.immutable.Seq;
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -30,43 +21,19 @@ import java.util.TreeSet;
 
 /** Sliding windows of records, against their definition: the records themselves are collected. */
 class SlidingAggregateTest {
-    private static final Attribute NUMBER =
-            new AttributeReference(
-                    "number",
-                    DataTypes.IntegerType,
-                    true,
-                    Metadata.empty(),
-                    NamedExpression$.MODULE$.newExprId(),
-                    seq(List.<String>of()));
+    private static final Attribute NUMBER = Aggregates.column("number", DataTypes.IntegerType);
 
     private final TaskStates states = new TaskStates();
     private KeyedOperator operator;
 
-    private static <T> Seq<T> seq(Iterable<T> items) {
-        return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
-    }
-
-    private static Aggregator collecting() {
-        Alias call =
-                new Alias(
-                        new CollectList(NUMBER).toAggregateExpression(),
-                        "c",
-                        NamedExpression$.MODULE$.newExprId(),
-                        seq(List.<String>of()),
-                        Option.empty(),
-                        seq(List.<String>of()));
-        return Aggregator.of(
-                new Aggregate(
-                        seq(List.of()),
-                        seq(List.of(call)),
-                        LocalRelation$.MODULE$.apply(seq(List.of(NUMBER))),
-                        Option.empty()),
-                false,
-                0);
-    }
-
     private void start(long size, long grace, boolean isFinal) {
-        operator = states.start(new SlidingAggregate(collecting(), size, grace, isFinal));
+        operator =
+                states.start(
+                        new SlidingAggregate(
+                                Aggregates.of(new CollectList(NUMBER), NUMBER),
+                                size,
+                                grace,
+                                isFinal));
     }
 
     /** The windows that a record changes: key and start, and the numbers of the records in each. */
