@@ -27,7 +27,13 @@ from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
-from ksql_spark.analyzer.rows.tracing import bind_traces
+from ksql_spark.analyzer.rows.tracing import (
+    bind_effects,
+    bind_traces,
+    traces_of_all,
+    traces_of_rows,
+    windows_of,
+)
 from ksql_spark.analyzer.select.queries import bind_query
 
 __all__ = [
@@ -40,6 +46,7 @@ __all__ = [
     "bind_create_index",
     "bind_create_sink",
     "bind_create_source",
+    "bind_effects",
     "bind_evolution",
     "bind_expression",
     "bind_insert_target",
@@ -64,5 +71,8 @@ __all__ = [
     "kind_of_result",
     "mirrored_withins",
     "refreshed",
+    "traces_of_all",
+    "traces_of_rows",
     "view_columns",
+    "windows_of",
 ]

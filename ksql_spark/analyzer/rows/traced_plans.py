@@ -226,6 +226,19 @@ class Tracer:
             columns += map(NamedExpression, RANKS, ranks)
         return _with(rows, columns)
 
+    def passing(self, carried: Node) -> Node:
+        """Of ``carried`` the rows that pass all steps: those of the node that it stands for."""
+        return Filter(carried, self._all_below.passes)
+
+    @property
+    def arrivals(self) -> tuple[SortKey, ...]:
+        """The order in which a task takes rows of ``carried``; only if this tracer is ordered."""
+        return self._all_below.arrivals
+
+    @property
+    def _all_below(self) -> _Below:
+        return _Below(range(len(self.inputs)), range(len(self.steps)))
+
     def check(self, *used: Expression) -> None:
         """Refuse what depends on results of OVER."""
         if any(columns_in(each) & self._unknown for each in used):
