@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,8 +61,46 @@ def flat(effects: list[dict[str, Any]], depth: int = 0) -> Iterator[tuple[int, s
 
 def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
     told(STATEMENTS)
-    until(lambda: told("EXPLAIN ROW FROM big WHERE item = 'tea';")["used"])
-    for text in ("EXPLAIN ROW FROM big WHERE item = 'tea';",
-                 f"EXPLAIN RECORD '{PREFIX}payments' PARTITION 0 OFFSET 1;",
-                 f"EXPLAIN RECORD '{PREFIX}orders' PARTITION 0 OFFSET 0;"):
-        print(json.dumps(told(text), indent=1))
+    answer: dict[str, Any] = {}
+
+    def has_all() -> bool:
+        answer.update(told("EXPLAIN ROW FROM big WHERE item = 'tea';"))
+        return any(each["used"] == 2 for each in answer["upstream"])
+
+    until(has_all)
+    (takings,) = answer["upstream"]
+    (paid,) = takings["upstream"]
+    assert [(r["topic"], r["offset"]) for r in takings["records"]] == [
+        (f"{PREFIX}PAID", 0),
+        (f"{PREFIX}PAID", 1),
+    ]
+    assert (paid["rows"], paid["used"], paid["upstream"]) == (2, 4, [])
+    assert {(r["topic"].removeprefix(PREFIX), r["offset"]) for r in paid["records"]} == {
+        ("orders", 0), ("payments", 0), ("orders", 1), ("payments", 1),
+    }  # fmt: skip
+
+    # as far as a table of a table
+    answer = told(f"EXPLAIN RECORD '{PREFIX}payments' PARTITION 0 OFFSET 1;")
+    assert (answer["names"], answer["record"]["columns"]) == (["PAYMENTS"], {"ID": "o2", "AMOUNT": 4})
+    o2 = {"ID": "o2", "ITEM": "tea", "N": 2, "AMOUNT": 4, "ROWTIME": 65000}
+    tea = {"ITEM": "tea", "TOTAL": 13, "C": 2}
+    assert list(flat(answer["queries"])) == [
+        (0, "PAID", "changed", [(None, o2)]),
+        (1, "TAKINGS", "changed", [({"ITEM": "tea", "TOTAL": 9, "C": 1}, tea)]),
+        (2, "BIG", "changed", [(None, {"ITEM": "tea", "TOTAL": 13})]),
+    ]
+    assert answer["queries"][0]["rows"][0]["offset"] == 1
+
+    # too late for its window, and dropped by a condition
+    told("INSERT INTO orders (ROWTIME, id, item, n) VALUES (50000, 'o4', 'tea', 1);")
+
+    def effects() -> dict[str, Any]:
+        found = told(f"EXPLAIN RECORD '{PREFIX}orders' PARTITION 0 OFFSET 3;")["queries"]
+        return {each["name"]: each for each in found}
+
+    until(lambda: effects()["PER_MINUTE"]["outcome"] == "late", effects)
+    found = effects()
+    assert found["PER_MINUTE"]["rows"] == []
+    assert "behind stream time, too late for" in found["PER_MINUTE"]["reasons"][0]
+    assert (found["MANY"]["outcome"], found["MANY"]["reasons"]) == ("dropped", ["WHERE (N > 1) is not true"])
+    assert (found["PAID"]["outcome"], found["PAID"]["rows"]) == ("dropped", [])

@@ -1,4 +1,4 @@
-"""EXPLAIN RECORD: what a record has changed, query by query (beyond ksqlDB, ADR 87).
+"""EXPLAIN RECORD: what a record has changed, query by query (beyond ksqlDB).
 
 Each query's plan runs over complete inputs twice, as EXPLAIN ROW runs it: once as they are, once without the
 record. The rows that differ are what it has changed; the queries that read these run without them in turn.
@@ -7,7 +7,7 @@ record. The rows that differ are what it has changed; the queries that read thes
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,10 +44,15 @@ from ksql_spark.statements.rows.tracing import (
 MOST_ROWS = 20
 #: how long to wait for the processing log's records, seconds
 _TIMEOUT_S = 30.0
-_LATE = (
-    "SELECT `STEP`, `LATE_MS`, `GRACE_MS`, UNIX_TIMESTAMP(`WINDOW_START`) AS `START` FROM LATE ROWS OF `{}`"
-)
-_ERRORS = "SELECT `MESSAGE`, `CAUSE` FROM ERRORS OF `{}`"
+#: what the processing log says about records: why they failed, and for which windows they came too late
+_LOG = """
+SELECT `MESSAGE`, `CAUSE`, CAST(NULL AS STRING) AS `STEP`, CAST(NULL AS BIGINT) AS `LATE_MS`,
+  CAST(NULL AS BIGINT) AS `GRACE_MS`, CAST(NULL AS BIGINT) AS `START`
+FROM ERRORS OF `{query}` WHERE {where}
+UNION ALL SELECT CAST(NULL AS STRING) AS `MESSAGE`, CAST(NULL AS STRING) AS `CAUSE`, `STEP`, `LATE_MS`,
+  `GRACE_MS`, UNIX_TIMESTAMP(`WINDOW_START`) AS `START`
+FROM LATE ROWS OF `{query}` WHERE {where};
+"""
 
 
 def explain_record(statement: ExplainRecord, context: StatementContext) -> Action:
@@ -161,9 +166,7 @@ class _Walk:
                     reasons=tuple(result.reasons),
                     changed=result.count,
                     rows=result.rows,
-                    sinks=tuple(s.name for s in self._context.metastore.sinks_of(sink.name))
-                    if result.rows
-                    else (),
+                    sinks=tuple(each.name for each in sinks if result.rows),
                     notes=tuple(result.notes),
                     below=self._tree(sink.topic),
                 )
@@ -189,12 +192,18 @@ class _Walk:
         bound = query.logical
         assert bound is not None  # it is no push query
         check_topics(query)
-        result.reasons += self._errors(query)
-        if result.reasons:
-            result.outcome = "failed"
+        late: list[int | None] = []
+        for message, cause, step, late_ms, grace_ms, start in self._log(query):
+            if step is None:
+                result.outcome = "failed"
+                result.reasons.append(" ".join(str(text) for text in (message, cause) if text))
+                continue
+            late.append(start)
+            grace = "" if grace_ms is None else f", and GRACE PERIOD is {span_text(grace_ms)}"
+            reason = f"it came {span_text(late_ms)} behind stream time, too late for {step}{grace}"
+            result.reasons.append(reason)
+        if result.outcome == "failed":
             return
-        late = list(self._late(query))
-        result.reasons += (reason for reason, _ in late)
         times = self._taken(query, bound, result)
         if not times:
             result.outcome = "late" if late else result.outcome
@@ -206,8 +215,7 @@ class _Walk:
                 result.notes.append("Rows of windows that depend on other records are not told.")
                 return
             windows += those
-        late_starts = {start for _, start in late}
-        wanted = [each for each in dict.fromkeys(windows) if each[0] not in late_starts]
+        wanted = [each for each in dict.fromkeys(windows) if each[0] not in late]
         if late and not wanted:
             result.outcome = "late"
             return
@@ -295,19 +303,7 @@ class _Walk:
         for place in places:
             self._edits.setdefault(sink.topic, {})[place.partition, place.offset] = edit
 
-    def _errors(self, query: ManagedQuery) -> Iterator[str]:
-        """Why the records have failed in the query."""
-        for message, cause in self._log(_ERRORS, query):
-            yield " ".join(str(text) for text in (message, cause) if text)
-
-    def _late(self, query: ManagedQuery) -> Iterator[tuple[str, int | None]]:
-        """Why the records were too late in the query, and the start of the window that had been closed."""
-        for step, late_ms, grace_ms, start in self._log(_LATE, query):
-            grace = "" if grace_ms is None else f", and GRACE PERIOD is {span_text(grace_ms)}"
-            behind = f"it came {span_text(late_ms)} after stream time{grace}"
-            yield f"too late for {step}: {behind}", start
-
-    def _log(self, select: str, query: ManagedQuery) -> list[list[Any]]:
+    def _log(self, query: ManagedQuery) -> list[list[Any]]:
         """The rows of the processing log about the records."""
         context = self._context
         topics = {source.topic for source in query.plan.sources}
@@ -319,7 +315,7 @@ class _Walk:
         ]
         if context.metastore.find(_log_name(context)) is None:
             return []
-        parsed = grammar.parse_one(f"{select.format(query.id)} WHERE {' OR '.join(conditions)};")
+        parsed = grammar.parse_one(_LOG.format(query=query.id, where=" OR ".join(conditions)))
         assert isinstance(parsed, Query)
         job = analyzer.bind_read(parsed.query, context.metastore, context.config)
         assert isinstance(job, Job)

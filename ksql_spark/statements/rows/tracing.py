@@ -45,7 +45,7 @@ from ksql_spark.types import BIGINT
 #: how many of the first, and of the last records of a query are listed, and how many are followed
 MOST, MOST_FOLLOWED = 100, 50
 #: through how many queries rows are followed, and how long until no more queries are asked, seconds
-MOST_QUERIES, MOST_SECONDS = 20, 60
+MOST_QUERIES, MOST_SECONDS = 20, 120
 
 
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
