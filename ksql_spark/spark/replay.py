@@ -1,18 +1,21 @@
-"""Evaluates a stateless plan over records in memory: what it makes of each (runtime/queries/replay.py)."""
+"""Evaluates plans over records that are there: those that REPLAY ERRORS sends through a query once more, and
+those of the rows that REPROCESS computes again (runtime/queries/replay.py, reprocessing.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
+from ksql_spark.analyzer.rows.recomputing import Recomputation
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
-from ksql_spark.plan.stages import Stage
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION
-from ksql_spark.spark import jvm, sinks
+from ksql_spark.plan.stages import Plan, Stage
+from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, WINDOWEND, WINDOWSTART
+from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context
 from ksql_spark.spark.processing_log import QueryLog
@@ -63,7 +66,47 @@ def evaluate(
         also=[f"{ROWPARTITION} AS __p", f"{ROWOFFSET} AS __o"],
     )
     results = []
-    for row in encoded.collect():
+    for fields, record, unwritable in _records(session, encoded.collect(), stage.sink.topic):
+        results.append(Result(fields["__p"], fields["__o"], record, unwritable))
+    return sorted(results, key=lambda result: result[:2])
+
+
+def recomputed(
+    session: SparkSession,
+    recomputation: Recomputation,
+    plan: Plan,
+    sink_partitions: int,
+    frames: Iterable[DataFrame],
+    first_ms: int,
+    end_ms: int,
+    setting: Callable[[str], Any],
+) -> Iterator[tuple[Written, str | None]]:
+    """The records of a windowed table, computed again, and why one cannot be written; None: it can.
+
+    Args:
+        session: the batch's own session.
+        recomputation: the batch.
+        plan: the query's, which says how records are encoded.
+        sink_partitions: of the table's topic.
+        frames: those of its inputs.
+        first_ms: the least start of the windows that are wanted, epoch ms.
+        end_ms: their greatest end.
+        setting: effective value of a property, by name.
+    """
+    rows = batch.build(session, recomputation.root, frames, setting)
+    rows = rows.filter(f"{WINDOWSTART} >= {first_ms} AND {WINDOWEND} <= {end_ms}")
+    encoded = sinks.encode(
+        rows.selectExpr("*", f"false AS {NULL_VALUE}"), plan.sink, sink_partitions, records=plan.records
+    )
+    for _, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
+        yield record, None if unwritable is None else unwritable[1]
+
+
+def _records(
+    session: SparkSession, encoded: Iterable[Row], topic: str
+) -> Iterator[tuple[dict[str, Any], Written, tuple[str, str] | None]]:
+    """The columns of each row that ``sinks.encode`` returns, its record, and Result.unwritable."""
+    for row in encoded:
         fields = row.asDict()
         key, value = (None if fields[n] is None else bytes(fields[n]) for n in ("key", "value"))
         reasons = ((name, jvm.unwritable(session, data)) for name, data in (("key", key), ("value", value)))
@@ -74,16 +117,14 @@ def evaluate(
         ]
         time_ms = fields["time"]
         record = Written(
-            stage.sink.topic,
+            topic,
             key,
             value,
             None if time_ms is None or time_ms < 0 else time_ms,
             headers,
             fields.get("partition"),
         )
-        unwritable = next(((name, reason) for name, reason in reasons if reason is not None), None)
-        results.append(Result(fields["__p"], fields["__o"], record, unwritable))
-    return sorted(results, key=lambda result: result[:2])
+        yield fields, record, next(((name, reason) for name, reason in reasons if reason is not None), None)
 
 
 def _frame(session: SparkSession, records: Sequence[Record]) -> DataFrame:
