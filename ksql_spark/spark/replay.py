@@ -4,20 +4,21 @@ those of the rows that REPROCESS computes again (runtime/queries/replay.py, repr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.rows.recomputing import Recomputation
+from ksql_spark.analyzer.rows.recomputing import OFFSET, PARTITION, Recomputation
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
 from ksql_spark.plan.stages import Plan, Stage
-from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
-from ksql_spark.spark.frames import Context
+from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.spark.processing_log import QueryLog
 
 #: headers that say how the bytes of a record are read (TopicSink.java)
@@ -71,35 +72,85 @@ def evaluate(
     return sorted(results, key=lambda result: result[:2])
 
 
+class Recomputed(NamedTuple):
+    """A row of a table that was computed again: its record, the part of its key, why it cannot be written."""
+
+    record: Written
+    part: int
+    unwritable: str | None
+
+
+class Parts(NamedTuple):
+    """The parts of a query's keys, each with a stream time: see plan.distribution.Tasks."""
+
+    number: int
+    by_partition: bool
+
+    def text(self, groups: Iterable[str]) -> str:
+        """Text of a row's part over the columns of a Recomputation; ``groups``: see there."""
+        if self.by_partition:
+            return f"cast({PARTITION} AS int)"
+        key = ", ".join(f"'c{i}', {quoted(name)}" for i, name in enumerate(groups))
+        return f"ksql.kafka_partition(ksql.pack_key(named_struct({key})), {self.number})"
+
+
 def recomputed(
     session: SparkSession,
     recomputation: Recomputation,
     plan: Plan,
     sink_partitions: int,
+    parts: Parts,
     frames: Iterable[DataFrame],
-    first_ms: int,
-    end_ms: int,
+    span: tuple[int, int],
     setting: Callable[[str], Any],
-) -> Iterator[tuple[Written, str | None]]:
-    """The records of a windowed table, computed again, and why one cannot be written; None: it can.
+) -> Iterator[Recomputed]:
+    """The rows of a windowed table, computed again.
 
     Args:
         session: the batch's own session.
         recomputation: the batch.
         plan: the query's, which says how records are encoded.
         sink_partitions: of the table's topic.
+        parts: of the query's keys.
         frames: those of its inputs.
-        first_ms: the least start of the windows that are wanted, epoch ms.
-        end_ms: their greatest end.
+        span: the least start of the windows that are wanted, and their greatest end, epoch ms.
         setting: effective value of a property, by name.
     """
     rows = batch.build(session, recomputation.root, frames, setting)
-    rows = rows.filter(f"{WINDOWSTART} >= {first_ms} AND {WINDOWEND} <= {end_ms}")
+    rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
     encoded = sinks.encode(
-        rows.selectExpr("*", f"false AS {NULL_VALUE}"), plan.sink, sink_partitions, records=plan.records
+        rows.selectExpr("*", f"false AS {NULL_VALUE}"),
+        plan.sink,
+        sink_partitions,
+        records=plan.records,
+        also=[f"{parts.text(recomputation.groups)} AS __part"],
     )
-    for _, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
-        yield record, None if unwritable is None else unwritable[1]
+    for fields, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
+        yield Recomputed(record, fields["__part"], None if unwritable is None else unwritable[1])
+
+
+def stream_times(
+    session: SparkSession,
+    recomputation: Recomputation,
+    parts: Parts,
+    frames: Iterable[DataFrame],
+    processed: Mapping[int, int],
+    setting: Callable[[str], Any],
+) -> dict[int, int]:
+    """By part of the keys, a time that stream time has reached, epoch ms; without those without rows.
+
+    Args:
+        session: the batch's own session.
+        recomputation: the batch, which has one input.
+        parts: of the query's keys.
+        frames: those of its inputs.
+        processed: partition -> offset up to which the query has processed the input's topic.
+        setting: effective value of a property, by name.
+    """
+    rows = batch.build(session, recomputation.rows, frames, setting)
+    before = " OR ".join(f"({PARTITION} = {p} AND {OFFSET} < {offset})" for p, offset in processed.items())
+    times = rows.filter(before or "false").groupBy(expr(parts.text(recomputation.groups)).alias("part"))
+    return {row[0]: row[1] for row in times.agg(expr(f"max({ROWTIME})")).collect()}
 
 
 def _records(

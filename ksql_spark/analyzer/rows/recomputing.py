@@ -1,4 +1,4 @@
-"""REPROCESS and REPLAY LATE ROWS: rows of a windowed table, computed again from its records (ADR 88)."""
+"""REPROCESS and REPLAY LATE ROWS: rows of a windowed table, computed again from its records (ADR 83)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by
+from ksql_spark.analyzer.rows.traced_plans import Tracer, place
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
-from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project, Sort, Source
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, WindowSpec
+from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project, SelectKey, Sort, Source
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, WINDOWEND, WINDOWSTART
@@ -36,19 +36,25 @@ class Recomputation:
     """A batch that computes the rows of a windowed table from the records that its query reads.
 
     Args:
-        inputs: the streams and tables that it reads, as Trace.inputs.
-        root: the batch: the table's columns, the window's bounds, and ROWTIME, that of the row's last record.
+        input: the stream that it reads, as one of Trace.inputs.
+        root: the batch: the table's columns, the window's bounds, ROWTIME, that of the row's last record, and
+            what tells the row's part (plan.distribution.Tasks): ``groups`` and PARTITION.
+        rows: the rows that are grouped: ``groups``, ROWTIME, PARTITION and OFFSET.
+        groups: the names of the columns with the values that rows are grouped by.
         windows: the windows of the table.
         closes_after_ms: how long after its end a window takes no record any more, in stream time.
-        is_local: whether the records of a row have times in its window: of a join or DISTINCT ON, or of a
-            table, others can decide, too.
     """
 
-    inputs: tuple[Source, ...]
+    input: Source
     root: Node
+    rows: Node
+    groups: tuple[str, ...]
     windows: WindowSpec
     closes_after_ms: int
-    is_local: bool
+
+
+#: the columns with a record's place
+PARTITION, OFFSET = "__PARTITION", "__OFFSET"
 
 
 def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -> Recomputation:
@@ -73,44 +79,51 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
     windows = below.window_spec
     if windows.kind not in WINDOWS or windows.calendar is not None:
         _refuse(query, statement, what)
-    is_ordered = any(map(is_ordered_by, walk(below.child)))
+    read = [node for node in walk(below.child) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
+    if not all(isinstance(node, Source) and not node.source.is_table for node in read) or len(read) > 1:
+        _refuse(query, statement, what)
     by_arrival = any(registry.require(each.function).by_arrival for each in below.aggregates)
-    tracer = Tracer(is_ordered=is_ordered or by_arrival, statement=what)
+    tracer = Tracer(is_ordered=by_arrival, statement=what)
     carried = tracer.carried(below.child)
-    if tracer.frames:
-        raise invalid(f"{what} does not support OVER below the groups yet.", statement)
     rows: Node = Filter(carried, tracer.passes)
-    if by_arrival:
-        rows = Sort(rows, tracer.arrivals)
-    result = _grouped(rows, below, windows)
+    for group in below.group_by:  # a row without a key belongs to no group
+        rows = Filter(rows, call("IS NOT NULL", [group.expression], None))
+    _, partition, offset = (ColumnRef(name, BIGINT) for name in place(0))
+    time = ColumnRef(ROWTIME, BIGINT)
+    groups = {f"__GROUP_{i}": group for i, group in enumerate(below.group_by)}
+    ungrouped = [NamedExpression(name, group.expression) for name, group in groups.items()]
+    ungrouped += map(NamedExpression, (ROWTIME, PARTITION, OFFSET), (time, partition, offset))
+    result = _grouped(rows, tracer.arrivals if by_arrival else (), below, windows)
     if having is not None:
         result = Filter(result, having)
-    bounds = [ColumnRef(name, BIGINT) for name in (*WINDOW_BOUNDS, ROWTIME)]
-    columns = (*top.keys, *top.values, *(NamedExpression(column.name, column) for column in bounds))
-    single = tracer.inputs[0] if len(tracer.inputs) == 1 else None
+    bounds = [ColumnRef(name, BIGINT) for name in (*WINDOW_BOUNDS, ROWTIME, PARTITION)]
+    columns = [*top.keys, *top.values, *(NamedExpression(column.name, column) for column in bounds)]
+    for name, group in groups.items():
+        columns.append(NamedExpression(name, ColumnRef(group.name, group.expression.type)))
     return Recomputation(
-        inputs=tuple(tracer.inputs),
-        root=Project(result, (), columns),
+        input=tracer.inputs[0],
+        root=Project(result, (), tuple(columns)),
+        rows=Project(rows, (), tuple(ungrouped)),
+        groups=tuple(groups),
         windows=windows,
         closes_after_ms=windows.grace_ms + (below.every_ms or 0),
-        is_local=single is not None and not single.source.is_table and not is_ordered,
     )
 
 
-def _grouped(rows: Node, aggregate: Aggregate, windows: WindowSpec) -> Node:
-    """The groups of each window over ``rows``, whose times are in ROWTIME."""
-    order, below = (rows.by, rows.child) if isinstance(rows, Sort) else ((), rows)
-    for group in aggregate.group_by:  # a row without a key belongs to no group
-        below = Filter(below, call("IS NOT NULL", [group.expression], None))
+def _grouped(rows: Node, order: tuple[SortKey, ...], aggregate: Aggregate, windows: WindowSpec) -> Node:
+    """The groups of each window over ``rows``, whose times are in ROWTIME; ``order``: in which they came."""
     advance = Literal(windows.advance_ms or windows.size_ms, BIGINT)
-    below = FlatMap(below, (NamedExpression(_NUMBER, _numbers(windows.size_ms, advance)),))
+    below: Node = FlatMap(rows, (NamedExpression(_NUMBER, _numbers(windows.size_ms, advance)),))
     if order:
         below = Sort(below, order)
     start = call("*", [ColumnRef(_NUMBER, BIGINT), advance], None)
     end = call("+", [start, Literal(windows.size_ms, BIGINT)], None)
-    latest = AggregateCall(ROWTIME, "MAX", (ColumnRef(ROWTIME, BIGINT),), BIGINT)
     bounds = (NamedExpression(WINDOWSTART, start), NamedExpression(WINDOWEND, end))
-    return Aggregate(below, (*aggregate.group_by, *bounds), (*aggregate.aggregates, latest))
+    latest = [
+        AggregateCall(name, "MAX", (ColumnRef(column, BIGINT),), BIGINT)
+        for name, column in ((ROWTIME, ROWTIME), (PARTITION, place(0)[1]))
+    ]
+    return Aggregate(below, (*aggregate.group_by, *bounds), (*aggregate.aggregates, *latest))
 
 
 def _numbers(size_ms: int, advance: Literal) -> Expression:
@@ -128,8 +141,8 @@ def _refuse(query: PersistentQuery, statement: exp.Expr, what: str) -> NoReturn:
             f"{what} is for tables: rows that the stream {name} has written cannot be taken back.", statement
         )
     raise invalid(
-        f"{what} computes rows of closed windows again: of a table with one GROUP BY in TUMBLING or HOPPING "
-        f"windows of a fixed size.",
+        f"{what} computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or "
+        "HOPPING windows of a fixed size.",
         statement,
         hint=f"CREATE OR REPLACE TABLE {name} WITH (EVOLVE = 'backfill') AS the same SELECT computes all "
         "rows again, and writes those that differ.",
@@ -155,4 +168,4 @@ def bind_selection(
     return condition
 
 
-__all__ = ["Recomputation", "bind_recomputation", "bind_selection"]
+__all__ = ["OFFSET", "PARTITION", "Recomputation", "bind_recomputation", "bind_selection"]

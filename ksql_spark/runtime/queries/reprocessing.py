@@ -1,7 +1,7 @@
-"""Corrects rows of a table beside the query that maintains it: REPROCESS and REPLAY LATE ROWS (ADR 88).
+"""Corrects rows of a table beside the query that maintains it: REPROCESS and REPLAY LATE ROWS (ADR 83).
 
-The rows are of closed windows, which the query will not write again, unless it repeats work after a crash.
-So the query is stopped, which completes its checkpoint, before they are written.
+The rows are of closed windows, which the query will not write again, unless it repeats work after a crash. So
+it is stopped for a moment: what was closed then is closed in its checkpoint, too.
 """
 
 from __future__ import annotations
@@ -41,12 +41,17 @@ class Corrections:
         """
         return self._topic.read(self._admin)
 
-    def stream_times(self) -> dict[int, int]:
-        """By partition of the table's topic, a time that stream time has reached there, epoch ms."""
-        times: dict[int, int] = {}
-        for record in self.rows().values():
-            times[record.partition] = max(record.timestamp_ms, times.get(record.partition, 0))
-        return times
+    def processed(self) -> dict[int, int]:
+        """Complete the query's checkpoint: partition of its topic -> offset up to which it has read it.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; CHECKPOINT_DAMAGED.
+        """
+        with self._queries.stopped(self._query):
+            if not self._queries.has(self._query):
+                raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
+            (topic,) = self._query.plan.last.topics
+            return dict(self._queries.checkpoints.committed_offsets(self._query).get(topic, {}))
 
     def kept_from_ms(self) -> dict[int, int]:
         """By partition, the time before which retention has deleted rows, epoch ms; none if it has not.
@@ -75,15 +80,9 @@ class Corrections:
             transactional_id: of the writer; an earlier one with this id can write nothing any more.
 
         Raises:
-            KsqlError: QUERY_UNKNOWN if the query was dropped meanwhile; as TransactionalWriter, some
-                transactions may have been written.
+            KsqlError: as TransactionalWriter; some transactions may have been written.
         """
-        with (
-            contextlib.closing(differences.writer(self._admin, transactional_id)) as writer,
-            self._queries.stopped(self._query),
-        ):
-            if not self._queries.has(self._query):
-                raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
+        with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
             old = selected(self.rows())
             records = list(differences.changes(old, new))
             differences.write(writer, self._topic.topic, _revised(records, old))

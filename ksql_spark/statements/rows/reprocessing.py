@@ -1,10 +1,11 @@
-"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 88)."""
+"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 83)."""
 
 from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import Recomputation
@@ -142,27 +143,29 @@ class _Task:
         if span[0] == span[1]:
             return self._answer(text, verification.compare({}, {}, self._readers()), 0, 0, 0, is_preview)
         grace_ms = self._recomputation.windows.grace_ms
-        times, whole_from_ms = self._corrections.stream_times(), self._whole_from_ms() + grace_ms
+        whole_from_ms = self._whole_from_ms() + grace_ms
         kept_from_ms = self._corrections.kept_from_ms()
+        times, computed, part_of = self._computed(span)
+        first_ms = min(times.values(), default=0)
         left: dict[str, set[tuple[int, int]]] = {"open": set(), "gone": set()}
 
-        def is_done(partition: int, start: int, end: int) -> bool:
+        def is_done(place: Place) -> bool:
             """Whether a row of a wanted window can be computed again; counts those that cannot."""
-            if not is_wanted(start, end) or end <= kept_from_ms.get(partition, 0):
+            window = start, end = self._window(place)
+            if not is_wanted(start, end) or end <= kept_from_ms.get(place[0], 0):
                 return False
-            if end + self._recomputation.closes_after_ms > times.get(partition, 0):
-                left["open"].add((start, end))
+            if end + self._recomputation.closes_after_ms > times.get(part_of.get(place, -1), first_ms):
+                left["open"].add(window)
                 return False
             if start < whole_from_ms and whole_from_ms > grace_ms:
-                left["gone"].add((start, end))
+                left["gone"].add(window)
                 return False
             return True
 
         def selected(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
-            return self._meeting({p: r for p, r in rows.items() if is_done(p[0], *self._window(p))})
+            return self._meeting({place: row for place, row in rows.items() if is_done(place)})
 
-        new = selected(self._computed(span))
-        old = selected(self._corrections.rows())
+        new, old = selected(computed), selected(self._corrections.rows())
         compared = verification.compare(old, new, self._readers())
         if not is_preview and any(compared.differences):
             written = self._corrections.write(selected, new, writer_id(self._query, self._context))
@@ -175,67 +178,63 @@ class _Task:
         return start, end
 
     def _whole_from_ms(self) -> int:
-        """From which time on all records of the query's topics are still there; 0: from the beginning."""
-        services, latest = self._services, 0
-        for relation in self._recomputation.inputs:
-            source = relation.source
-            if source.is_table or source.archive is not None:
-                continue
-            starts = starts_of(self._sink.name, self._query, self._context).get(source.topic, {})
-            for (_, partition), offset in services.admin.beginning_offsets(source.topic).items():
-                if offset > starts.get(str(partition), 0):
-                    admin = services.admin
-                    first = next(
-                        iter(read_at(admin.servers, source.topic, {partition: [offset]}, admin.settings)),
-                        None,
-                    )
-                    latest = max(latest, _END_MS if first is None else first.timestamp_ms)
+        """From which time on all records of the query's topic are still there; 0: from the beginning."""
+        relation, admin, latest = self._recomputation.input, self._services.admin, 0
+        topic = relation.source.topic
+        if relation.source.archive is not None:
+            return 0
+        began = starts_of(self._sink.name, self._query, self._context).get(topic, {})
+        for (_, partition), offset in admin.beginning_offsets(topic).items():
+            if offset > began.get(str(partition), 0):
+                left = read_at(admin.servers, topic, {partition: [offset]}, admin.settings)
+                first = next(iter(left), None)
+                latest = max(latest, _END_MS if first is None else first.timestamp_ms)
         return latest
 
-    def _computed(self, span: tuple[int, int]) -> dict[Place, Record]:
-        """The rows of all windows that overlap ``span``.
+    def _computed(
+        self, span: tuple[int, int]
+    ) -> tuple[dict[int, int], dict[Place, Record], dict[Place, int]]:
+        """The stream times of parts, the rows of windows that overlap ``span``, and the parts of their keys.
 
         Raises:
             KsqlError: INVALID_STATEMENT if a row cannot be written.
         """
-        services, recomputation = self._services, self._recomputation
+        services, recomputation, query = self._services, self._recomputation, self._query
         size_ms = recomputation.windows.size_ms
-        first_ms, end_ms = max(0, span[0] - size_ms), span[1] + size_ms
-        topics = [relation.source.topic for relation in recomputation.inputs]
-        ends: dict[str, dict[int, int]] = {topic: {} for topic in topics}
-        for (topic, partition), end in services.admin.end_offsets(*ends).items():
-            ends[topic][partition] = end
-        began = starts_of(self._sink.name, self._query, self._context)
-        own = batch.session_for(
-            services.spark.session(), recomputation.root, sum(sum(each.values()) for each in ends.values())
-        )
+        span = max(0, span[0] - size_ms), span[1] + size_ms
+        processed = self._corrections.processed()
+        parts = services.queries.checkpoints.of(query, 0).parts()
+        if parts is None:  # it has not begun
+            return {}, {}, {}
+        topic = recomputation.input.source.topic
+        ends = {partition: end for (_, partition), end in services.admin.end_offsets(topic).items()}
+        began = starts_of(self._sink.name, query, self._context).get(topic, {})
+        own = batch.session_for(services.spark.session(), recomputation.root, sum(ends.values()))
         frames = tracing.inputs(
             own,
             services.client_settings("consumer", self._context.properties),
-            recomputation.inputs,
-            [{int(p): start for p, start in began.get(topic, {}).items()} for topic in topics],
-            [ends[topic] for topic in topics],
-            batch_ranges(_bounded(recomputation, first_ms, end_ms), services),
+            [recomputation.input],
+            [{int(p): start for p, start in began.items()}],
+            [ends],
+            batch_ranges(_bounded(recomputation, span[0]), services),
         )
-        rows = replay.recomputed(
-            own,
-            recomputation,
-            self._query.plan,
-            self._query.sink_partitions,
-            frames,
-            first_ms,
-            end_ms,
-            lambda name: services.queries.environment.setting(self._query, name),
-        )
-        computed = {}
-        for written, unwritable in rows:
+
+        def setting(name: str) -> Any:
+            return services.queries.environment.setting(query, name)
+
+        of = replay.Parts(*parts)
+        times = replay.stream_times(own, recomputation, of, frames, processed, setting)
+        computed, part_of = {}, {}
+        for record, part, unwritable in replay.recomputed(
+            own, recomputation, query.plan, query.sink_partitions, of, frames, span, setting
+        ):
             if unwritable is not None:
                 raise KsqlError("INVALID_STATEMENT", reason=f"A row cannot be written: {unwritable}")
-            place = (written.partition or 0, written.key)
-            computed[place] = Record(
-                written.topic, place[0], -1, written.timestamp_ms or 0, written.key, written.value
-            )
-        return computed
+            place = (record.partition or 0, record.key)
+            time_ms = record.timestamp_ms or 0
+            computed[place] = Record(record.topic, place[0], -1, time_ms, record.key, record.value)
+            part_of[place] = part
+        return times, computed, part_of
 
     def _meeting(self, rows: dict[Place, Record]) -> dict[Place, Record]:
         """Those of the rows for which the condition is true."""
@@ -295,17 +294,14 @@ class _Task:
         )
 
 
-def _bounded(recomputation: Recomputation, first_ms: int, end_ms: int) -> nodes.Node:
-    """A plan that reads the streams of the batch, in the times that rows of the windows can have."""
-    plans: list[nodes.Node] = []
-    bounds = (Literal(first_ms, BIGINT), Literal(end_ms, BIGINT))
-    for relation in recomputation.inputs:
-        plan: nodes.Node = relation
-        if recomputation.is_local:
-            time_ms = ColumnRef(relation.column_name(ROWTIME), BIGINT)
-            plan = nodes.Filter(plan, Call("BETWEEN", (time_ms, *bounds), BOOLEAN))
-        plans.append(plan)
-    return plans[0] if len(plans) == 1 else nodes.UnionAll(tuple(plans))
+def _bounded(recomputation: Recomputation, first_ms: int) -> nodes.Node:
+    """A plan that reads the stream of the batch, in the times that rows of the windows can have.
+
+    Later records are read, too: they tell how far the query is.
+    """
+    relation = recomputation.input
+    time_ms = ColumnRef(relation.column_name(ROWTIME), BIGINT)
+    return nodes.Filter(relation, Call(">=", (time_ms, Literal(first_ms, BIGINT)), BOOLEAN))
 
 
 def _counted(count: int, what: str) -> str:
