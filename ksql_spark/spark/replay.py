@@ -149,8 +149,9 @@ def stream_times(
     """
     rows = batch.build(session, recomputation.rows, frames, setting)
     before = " OR ".join(f"({PARTITION} = {p} AND {OFFSET} < {offset})" for p, offset in processed.items())
-    times = rows.filter(before or "false").groupBy(expr(parts.text(recomputation.groups)).alias("part"))
-    return {row[0]: row[1] for row in times.agg(expr(f"max({ROWTIME})")).collect()}
+    processed_rows = rows.filter(before or "false")
+    timed = processed_rows.selectExpr(f"{parts.text(recomputation.groups)} AS part", ROWTIME)
+    return {row[0]: row[1] for row in timed.groupBy("part").agg(expr(f"max({ROWTIME})")).collect()}
 
 
 def _records(

@@ -14,7 +14,6 @@ from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_plans import Tracer, place
-from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.metastore.store import MetaStore
@@ -164,7 +163,7 @@ def bind_selection(
     keys = [column.name for column in schema.key]
     if columns_in(condition) - {*keys, *hidden}:
         shown = ", ".join([*keys, *hidden])
-        raise KsqlError("INVALID_STATEMENT", reason=f"WHERE of REPROCESS may name {shown} only.")
+        raise invalid(f"WHERE of REPROCESS may name {shown} only.", where)
     return condition
 
 
