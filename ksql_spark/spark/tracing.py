@@ -1,4 +1,7 @@
-"""Finds the records that a row was made of, and the rows that a record has changed: batches over topics."""
+"""Finds the records that a row was made of, and the rows that a record has changed: batches over topics.
+
+REPROCESS reads its inputs in the same way.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from ksql_spark.plan.trees import children
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column, Role
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted
-from ksql_spark.spark.sources import WHOLE_TOPICS
+from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges
 
 #: partition and offset
 Position = tuple[int, int]
@@ -76,7 +79,7 @@ def find(
         at: for each input the records that are wanted; None: all.
     """
     own = batch.session_for(session, trace.root, sum(sum(each.values()) for each in ends))
-    frames = _frames(own, consumer, trace.inputs, starts, ends)
+    frames = inputs(own, consumer, trace.inputs, starts, ends)
     places = _places(batch.build(own, trace.root, frames, setting), trace)
     if at is not None:
         wanted = [
@@ -138,7 +141,7 @@ def differences(
     key = _as_json([columns[name] for name in effect.identity])
 
     def rows(number: int, edited: Sequence[Mapping[Position, Edit]]) -> DataFrame:
-        frames = _frames(own, consumer, effect.inputs, starts, ends, edited)
+        frames = inputs(own, consumer, effect.inputs, starts, ends, edits=edited)
         # the names of columns may differ from those of the root's
         frame = batch.build(own, effect.root, frames, setting).toDF(*columns)
         encoded = frame.selectExpr(f"{key} AS key", f"{row} AS row", f"{number} AS n")
@@ -178,7 +181,7 @@ def written(
     """
     bounds = WINDOW_BOUNDS if source.window is not None else ()
     relation = Source(source, source.name, exposed=(*PSEUDO_COLUMNS, *bounds))
-    (frame,) = _frames(session, consumer, [relation], [{}], [ends])
+    (frame,) = inputs(session, consumer, [relation], [{}], [ends])
     columns = {column.name: column for column in relation.schema.columns}
     if source.is_table:
         frame = frame.filter(f"{quoted(added(0).until)} IS NULL")
@@ -216,22 +219,33 @@ def _is_at(partition: str, offset: str, positions: Collection[Position]) -> str:
     return f"({partition}, {offset}) IN ({places})" if places else "false"
 
 
-def _frames(
+def inputs(
     session: SparkSession,
     consumer: Mapping[str, str],
-    inputs: Sequence[Source],
+    relations: Sequence[Source],
     starts: Sequence[Offsets],
     ends: Sequence[Offsets],
+    ranges: BatchRanges = WHOLE_TOPICS,
     edits: Sequence[Mapping[Position, Edit]] | None = None,
 ) -> list[DataFrame]:
-    """The frames of inputs, with the columns ``added``."""
+    """The frames of a Tracer's inputs.
+
+    Args:
+        session: the batch's own session.
+        consumer: settings of Kafka's consumers.
+        relations: the inputs.
+        starts: for each the offsets where the query began; a partition that lacks: at its beginning.
+        ends: for each the offsets after the last records.
+        ranges: what is read of streams.
+        edits: for each what its records are replaced by.
+    """
     frames = []
-    for number, relation in enumerate(inputs):
+    for number, relation in enumerate(relations):
         edited = edits[number] if edits is not None else {}
         if relation.source.is_table:
             frames.append(_changes(session, consumer, number, relation, ends[number], edited))
         else:
-            frame = _stream(session, consumer, number, relation, starts[number], ends[number])
+            frame = _stream(session, consumer, number, relation, starts[number], ends[number], ranges)
             frames.append(_without(frame, relation, edited))
     return frames
 
@@ -279,8 +293,9 @@ def _stream(
     relation: Source,
     starts: Offsets,
     ends: Offsets,
+    ranges: BatchRanges,
 ) -> DataFrame:
-    frame = batch.stream(session, consumer, relation, ends, WHOLE_TOPICS)
+    frame = batch.stream(session, consumer, relation, ends, ranges)
     partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
     before = [
         f"({partition} = {number} AND {offset} < {start})" for number, start in starts.items() if start > 0

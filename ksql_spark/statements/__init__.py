@@ -26,7 +26,14 @@ from ksql_spark.grammar.statements.describe import (
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
+from ksql_spark.grammar.statements.lifecycle import (
+    Pause,
+    ReplayErrors,
+    ReplayLateRows,
+    Reprocess,
+    Resume,
+    Terminate,
+)
 from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
@@ -91,7 +98,14 @@ from ksql_spark.statements.definitions import (
     views,
 )
 from ksql_spark.statements.queries import lifecycle
-from ksql_spark.statements.rows import effects, failed_records, inserts, row_changes, tracing
+from ksql_spark.statements.rows import (
+    effects,
+    failed_records,
+    inserts,
+    reprocessing,
+    row_changes,
+    tracing,
+)
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
@@ -137,6 +151,8 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Pause: lifecycle.pause,
     PauseSink: sinks.pause_sink,
     ReplayErrors: failed_records.replay_errors,
+    ReplayLateRows: reprocessing.replay_late_rows,
+    Reprocess: reprocessing.reprocess,
     Resume: lifecycle.resume,
     ResumeSink: sinks.resume_sink,
     Rollback: versions.rollback,

@@ -268,7 +268,8 @@ def _effect(query: PersistentQuery, parts: _Parts, windows: Sequence[tuple[int, 
     calls = aggregate.aggregates if aggregate is not None else ()
     by_arrival = any(registry.require(each.function).by_arrival for each in calls)
     tracer = Tracer(is_ordered=by_arrival or any(map(is_ordered_by, walk(parts.below))))
-    rows = tracer.passing(tracer.carried(parts.below))
+    carried = tracer.carried(parts.below)
+    rows: Node = Filter(carried, tracer.passes)
     columns = [
         Column(written.name, column.type)
         for column, written in zip(query.root.schema.columns, query.sink.schema.columns, strict=True)

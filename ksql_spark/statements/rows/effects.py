@@ -37,7 +37,7 @@ from ksql_spark.statements.rows.tracing import (
     record_of,
     shown_row,
     sources_of,
-    starts_of,
+    starts_per_source,
 )
 
 #: how many rows of a query are listed, and how many of them are followed
@@ -233,7 +233,7 @@ class _Walk:
                 context.services.spark.session(),
                 context.services.client_settings("consumer", context.properties),
                 trace,
-                starts_of(query, sources, context),
+                starts_per_source(query, sources, context),
                 [ends[source.topic] for source in sources],
                 context.config.__getitem__,
                 used=True,
@@ -266,7 +266,7 @@ class _Walk:
                 session,
                 consumer,
                 effect,
-                starts_of(query, sources, context),
+                starts_per_source(query, sources, context),
                 [ends[source.topic] for source in sources],
                 [self._edits.get(source.topic, {}) for source in sources],
                 context.config.__getitem__,

@@ -51,7 +51,7 @@ MOST_QUERIES, MOST_SECONDS = 20, 120
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
     sink = context.metastore.find_sink(statement.name)  # outside Kafka: its rows are those of its source
-    query, bound = _writer(statement.name if sink is None else sink.source, context)
+    query, bound = writer_of(statement.name if sink is None else sink.source, context, "EXPLAIN ROW")
     check_source(context.rights, UserRole.READER, query.plan.sink.name)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
@@ -73,8 +73,13 @@ def check_topics(query: ManagedQuery) -> None:
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
-def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, PersistentQuery]:
-    """The query that writes a stream or table.
+def writer_of(name: str, context: StatementContext, statement: str) -> tuple[ManagedQuery, PersistentQuery]:
+    """The query that writes a stream or table, and what it was bound to.
+
+    Args:
+        name: of the stream or table.
+        context: of the statement.
+        statement: its words, for errors.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if none does, or several do.
@@ -86,7 +91,7 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="PRINT shows them.")
     if len(writers) > 1:
         ids = ", ".join(query.id for query in writers)
-        reason = f"EXPLAIN ROW does not support results of several queries yet: {ids} write {name}."
+        reason = f"{statement} does not support results of several queries yet: {ids} write {name}."
         hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     bound = writers[0].logical
@@ -163,7 +168,7 @@ class _Walk:
                 context.services.spark.session(),
                 context.services.client_settings("consumer", context.properties),
                 trace,
-                starts_of(query, sources_of(trace), context),
+                starts_per_source(query, sources_of(trace), context),
                 [ends[source.topic] for source in sources_of(trace)],
                 context.config.__getitem__,
                 used=used,
@@ -238,15 +243,15 @@ def ends_of(sources: Iterable[DataSource], context: StatementContext) -> dict[st
     return ends
 
 
-def starts_of(
+def starts_per_source(
     query: ManagedQuery, sources: Sequence[DataSource], context: StatementContext
 ) -> list[dict[int, int]]:
     """For each source the offsets at which a query began to read."""
-    starts = _starts(query.plan.sink.name, query, context)
+    starts = starts_of(query.plan.sink.name, query, context)
     return [{int(p): start for p, start in starts.get(source.topic, {}).items()} for source in sources]
 
 
-def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
+def starts_of(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
     """Return where the query began to read; after UNDROP, before the DROP, as its rows remain."""
     versions = context.services.versions.of(name)
     if not versions or versions[-1].way != UNDROPPED:
@@ -401,7 +406,7 @@ def _notes(
             "Of a table that a stream is joined with, the row of the record's time is told; "
             "the query has met the row that was there when the record came."
         )
-    if _starts(query.plan.sink.name, query, context) != query.starts:
+    if starts_of(query.plan.sink.name, query, context) != query.starts:
         notes.append(
             "UNDROP has brought the query back: what it had read before the DROP counts as read, "
             "though it has forgotten that."
