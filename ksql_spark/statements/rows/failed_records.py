@@ -8,6 +8,7 @@ from typing import Any
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.base.failures import failure, invalid
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME, has_replays
+from ksql_spark.analyzer.rows.recomputing import WINDOWS
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ErrorsReplayed
 from ksql_spark.errors import query_hint
@@ -15,6 +16,7 @@ from ksql_spark.grammar.nodes import LogOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements import lifecycle
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import UnionAll
 from ksql_spark.plan.operations import state_text
@@ -98,7 +100,11 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
         raise invalid(f"{query_id} is a push query, and its client has its rows already.", statement.this)
     problem = _problem(query.plan)
     if problem is not None:
-        raise invalid(f"The errors of {query_id} cannot be replayed: {problem}", statement.this)
+        raise invalid(
+            f"The errors of {query_id} cannot be replayed: {problem}",
+            statement.this,
+            hint=_other_way(query.plan.sink),
+        )
     name = str(context.config[STREAM_NAME])
     stream = context.metastore.find(name)
     if stream is not None and (
@@ -124,6 +130,16 @@ def _problem(plan: Plan) -> str | None:
     if plan.inner or plan.last.record_topic is None:
         return "its key has the name of a pseudo column, which is needed to find records."
     return None
+
+
+def _other_way(sink: DataSource) -> str | None:
+    """How rows of a table get right whose errors cannot be replayed; None: it is a stream."""
+    if not sink.is_table:
+        return None
+    again = f"CREATE OR REPLACE TABLE {sink.name} WITH (EVOLVE = 'backfill') AS the same SELECT computes"
+    if sink.window is not None and sink.window.kind in WINDOWS:
+        return f"REPROCESS {sink.name} computes the rows of closed windows again, {again} all rows."
+    return f"{again} all rows again, and writes those that differ."
 
 
 def bind_entries(statement: lifecycle.Replay, selection: str, context: StatementContext) -> Job:
