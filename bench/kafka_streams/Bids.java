@@ -93,30 +93,31 @@ public final class Bids {
           bids(builder)
               .filter((key, bid) -> bid.price > 1000)
               .mapValues(Bids::doubled)
-              .to(output, Produced.with(Serdes.String(), Json.serde(Doubled.class)));
+              .to(output, Produced.with(Serdes.String(), Json.of(Doubled.class)));
       case "by-key" ->
-          total(bids(builder).groupByKey(Grouped.with(Serdes.String(), Json.serde(Bid.class))), output);
+          total(
+              bids(builder).groupByKey(Grouped.with(Serdes.String(), Json.of(Bid.class))), output);
       case "by-value" ->
           total(
               bids(builder)
                   .groupBy(
-                      (key, bid) -> bid.auction, Grouped.with(Serdes.String(), Json.serde(Bid.class))),
+                      (key, bid) -> bid.auction, Grouped.with(Serdes.String(), Json.of(Bid.class))),
               output);
       case "stream-table" -> {
         KTable<String, Auction> auctions =
-            builder.table("auctions", Consumed.with(Serdes.String(), Json.serde(Auction.class)));
+            builder.table("auctions", Consumed.with(Serdes.String(), Json.of(Auction.class)));
         bids(builder)
             .join(
                 auctions,
                 Bids::sold,
-                Joined.with(Serdes.String(), Json.serde(Bid.class), Json.serde(Auction.class)))
-            .to(output, Produced.with(Serdes.String(), Json.serde(SoldBid.class)));
+                Joined.with(Serdes.String(), Json.of(Bid.class), Json.of(Auction.class)))
+            .to(output, Produced.with(Serdes.String(), Json.of(SoldBid.class)));
       }
       case "stream-stream" -> {
         KStream<String, Order> orders =
-            builder.stream("orders", Consumed.with(Serdes.String(), Json.serde(Order.class)));
+            builder.stream("orders", Consumed.with(Serdes.String(), Json.of(Order.class)));
         KStream<String, Payment> payments =
-            builder.stream("payments", Consumed.with(Serdes.String(), Json.serde(Payment.class)));
+            builder.stream("payments", Consumed.with(Serdes.String(), Json.of(Payment.class)));
         Duration within = Duration.ofSeconds(10);
         Duration grace = Duration.ofSeconds(10);
         orders
@@ -124,8 +125,8 @@ public final class Bids {
                 payments,
                 Bids::paid,
                 JoinWindows.ofTimeDifferenceAndGrace(within, grace),
-                StreamJoined.with(Serdes.String(), Json.serde(Order.class), Json.serde(Payment.class)))
-            .to(output, Produced.with(Serdes.String(), Json.serde(PaidOrder.class)));
+                StreamJoined.with(Serdes.String(), Json.of(Order.class), Json.of(Payment.class)))
+            .to(output, Produced.with(Serdes.String(), Json.of(PaidOrder.class)));
       }
       default -> throw new IllegalArgumentException(query);
     }
@@ -133,7 +134,7 @@ public final class Bids {
   }
 
   private static KStream<String, Bid> bids(StreamsBuilder builder) {
-    return builder.stream("bids", Consumed.with(Serdes.String(), Json.serde(Bid.class)));
+    return builder.stream("bids", Consumed.with(Serdes.String(), Json.of(Bid.class)));
   }
 
   private static void total(KGroupedStream<String, Bid> bids, String output) {
@@ -142,9 +143,9 @@ public final class Bids {
             Bids::add,
             Materialized.<String, Totals, KeyValueStore<Bytes, byte[]>>as("totals")
                 .withKeySerde(Serdes.String())
-                .withValueSerde(Json.serde(Totals.class)))
+                .withValueSerde(Json.of(Totals.class)))
         .toStream()
-        .to(output, Produced.with(Serdes.String(), Json.serde(Totals.class)));
+        .to(output, Produced.with(Serdes.String(), Json.of(Totals.class)));
   }
 
   private static Doubled doubled(Bid bid) {

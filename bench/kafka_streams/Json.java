@@ -15,7 +15,7 @@ final class Json {
 
   private Json() {}
 
-  static <T> Serde<T> serde(Class<T> type) {
+  static <T> Serde<T> of(Class<T> type) {
     ObjectReader reader = JSON.readerFor(type);
     ObjectWriter writer = JSON.writerFor(type);
     return Serdes.serdeFrom(

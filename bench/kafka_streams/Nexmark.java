@@ -1,6 +1,7 @@
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,40 +121,40 @@ public final class Nexmark {
     switch (query) {
       case "q0" ->
           read(builder, "bid", Bid.class)
-              .to(output, Produced.with(Serdes.Long(), Json.serde(Bid.class)));
-      case "q3" -> sales(builder).to(output, Produced.with(Serdes.Long(), Json.serde(Sale.class)));
+              .to(output, Produced.with(Serdes.Long(), Json.of(Bid.class)));
+      case "q3" -> sales(builder).to(output, Produced.with(Serdes.Long(), Json.of(Sale.class)));
       case "q5" ->
-          hottest(builder).to(output, Produced.with(Serdes.Long(), Json.serde(Hottest.class)));
+          hottest(builder).to(output, Produced.with(Serdes.Long(), Json.of(Hottest.class)));
       case "q8" ->
-          newSellers(builder).to(output, Produced.with(Serdes.Long(), Json.serde(NewSeller.class)));
+          newSellers(builder).to(output, Produced.with(Serdes.Long(), Json.of(NewSeller.class)));
       case "q11" ->
-          sessions(builder).to(output, Produced.with(Serdes.String(), Json.serde(Session.class)));
+          sessions(builder).to(output, Produced.with(Serdes.String(), Json.of(Session.class)));
       case "q17" ->
           statistics(builder)
               .to(
                   output,
-                  Produced.with(Json.serde(AuctionAndDay.class), Json.serde(Statistics.class)));
+                  Produced.with(Json.of(AuctionAndDay.class), Json.of(Statistics.class)));
       default -> throw new IllegalArgumentException(query);
     }
   }
 
   private static <T> KStream<Long, T> read(StreamsBuilder builder, String topic, Class<T> type) {
-    return builder.stream(topic, Consumed.with(Serdes.Long(), Json.serde(type)));
+    return builder.stream(topic, Consumed.with(Serdes.Long(), Json.of(type)));
   }
 
   private static KStream<Long, Sale> sales(StreamsBuilder builder) {
     KTable<Long, Person> persons =
         read(builder, "person", Person.class)
             .filter((id, person) -> List.of("OR", "ID", "CA").contains(person.state))
-            .toTable(Materialized.with(Serdes.Long(), Json.serde(Person.class)));
+            .toTable(Materialized.with(Serdes.Long(), Json.of(Person.class)));
     return read(builder, "auction", Auction.class)
         .filter((id, auction) -> auction.category == 10)
-        .toTable(Materialized.with(Serdes.Long(), Json.serde(Auction.class)))
+        .toTable(Materialized.with(Serdes.Long(), Json.of(Auction.class)))
         .join(
             persons,
             auction -> auction.seller,
             Nexmark::sale,
-            Materialized.with(Serdes.Long(), Json.serde(Sale.class)))
+            Materialized.with(Serdes.Long(), Json.of(Sale.class)))
         .toStream()
         .filter((id, sale) -> sale != null)
         .selectKey((id, sale) -> sale.seller);
@@ -177,12 +178,12 @@ public final class Nexmark {
         .suppress(Suppressed.untilWindowCloses(BufferConfig.unbounded()))
         .toStream()
         .map((window, bids) -> KeyValue.pair(window.window().start(), counted(window, bids)))
-        .groupByKey(Grouped.with(Serdes.Long(), Json.serde(Hottest.class)))
+        .groupByKey(Grouped.with(Serdes.Long(), Json.of(Hottest.class)))
         .reduce(
             Nexmark::hotter,
             Materialized.<Long, Hottest, KeyValueStore<Bytes, byte[]>>as("hottest")
                 .withKeySerde(Serdes.Long())
-                .withValueSerde(Json.serde(Hottest.class)))
+                .withValueSerde(Json.of(Hottest.class)))
         .toStream();
   }
 
@@ -225,7 +226,7 @@ public final class Nexmark {
       String name, Class<T> type) {
     return Materialized.<Long, T, WindowStore<Bytes, byte[]>>as(name)
         .withKeySerde(Serdes.Long())
-        .withValueSerde(Json.serde(type));
+        .withValueSerde(Json.of(type));
   }
 
   private static NewSeller newSeller(Windowed<Long> window, Person person) {
@@ -263,20 +264,20 @@ public final class Nexmark {
   private static KStream<AuctionAndDay, Statistics> statistics(StreamsBuilder builder) {
     return read(builder, "bid", Bid.class)
         .map((auction, bid) -> KeyValue.pair(day(bid), bid))
-        .groupByKey(Grouped.with(Json.serde(AuctionAndDay.class), Json.serde(Bid.class)))
+        .groupByKey(Grouped.with(Json.of(AuctionAndDay.class), Json.of(Bid.class)))
         .aggregate(
             Statistics::new,
             Nexmark::add,
             Materialized.<AuctionAndDay, Statistics, KeyValueStore<Bytes, byte[]>>as("statistics")
-                .withKeySerde(Json.serde(AuctionAndDay.class))
-                .withValueSerde(Json.serde(Statistics.class)))
+                .withKeySerde(Json.of(AuctionAndDay.class))
+                .withValueSerde(Json.of(Statistics.class)))
         .toStream();
   }
 
   private static AuctionAndDay day(Bid bid) {
     AuctionAndDay result = new AuctionAndDay();
     result.auction = bid.auction;
-    result.day = Instant.ofEpochMilli(bid.dateTime).atOffset(ZoneOffset.UTC).toLocalDate().toString();
+    result.day = LocalDate.ofInstant(Instant.ofEpochMilli(bid.dateTime), ZoneOffset.UTC).toString();
     return result;
   }
 

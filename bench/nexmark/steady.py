@@ -1,11 +1,11 @@
 """Latencies at a fixed rate, and the time to the first result after a kill.
 
-With --latency, all sides run all queries at once, over the same events, for --seconds after a minute that
+With --latency, all sides run all queries at once, over the same events, for --seconds after half a minute that
 does not count. A latency is the time from the timestamp of a bid, which is when it was produced, to that of
 the result's record, which the broker sets when it appends it. Queries: those that write a record for each
 bid, q0 and q17.
 
-With --restore, q17 counts so many auctions with a bid each, on one side after the other. 45 seconds after
+With --restore, q17 counts so many auctions with a bid each, on one side after the other. 40 seconds after
 its last record, when checkpoints have been taken, the JVM is killed (kill -9) and started again; bids come
 all the time. It is measured when the first record is written, and whether the state was whole.
 """
@@ -31,7 +31,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.producer import RecordProducer
 
 QUERY = "q17"
-WARM_UP_S, SETTLE_S, CHECKPOINT_S, TIMEOUT_S = 60.0, 5.0, 45.0, 300.0
+WARM_UP_S, SETTLE_S, CHECKPOINT_S, TIMEOUT_S = 30.0, 5.0, 40.0, 300.0
 
 
 def measure(names: Sequence[str], partitions: int, options: argparse.Namespace) -> None:
