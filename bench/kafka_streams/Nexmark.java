@@ -237,28 +237,31 @@ public final class Nexmark {
     return result;
   }
 
+  /** Each change of a session; as they close, they would be wrong, for LATENESS ends too early. */
   private static KStream<String, Session> sessions(StreamsBuilder builder) {
     return read(builder, "bid", Bid.class)
         .map((auction, bid) -> KeyValue.pair(bid.bidder, 1L))
         .groupByKey(Grouped.with(Serdes.Long(), Serdes.Long()))
-        .windowedBy(SessionWindows.ofInactivityGapAndGrace(TEN, LATENESS))
+        .windowedBy(SessionWindows.ofInactivityGapAndGrace(TEN, APART))
         .count(
             Materialized.<Long, Long, SessionStore<Bytes, byte[]>>as("sessions")
                 .withKeySerde(Serdes.Long())
                 .withValueSerde(Serdes.Long()))
-        .suppress(Suppressed.untilWindowCloses(BufferConfig.unbounded()))
         .toStream()
-        .filter((window, bids) -> bids != null)
-        .map((window, bids) -> session(window, bids));
+        .map(
+            (window, bids) ->
+                KeyValue.pair(
+                    window.key() + " " + window.window().start(),
+                    bids == null ? null : session(window, bids)));
   }
 
-  private static KeyValue<String, Session> session(Windowed<Long> window, long bids) {
+  private static Session session(Windowed<Long> window, long bids) {
     Session result = new Session();
     result.bidder = window.key();
     result.bids = bids;
     result.starts = window.window().start();
     result.ends = window.window().end();
-    return KeyValue.pair(result.bidder + " " + result.starts, result);
+    return result;
   }
 
   private static KStream<AuctionAndDay, Statistics> statistics(StreamsBuilder builder) {
