@@ -14,6 +14,7 @@ from ksql_spark.shell.session import Failure
 from ksql_spark.tools.testing.assertions import AssertionFailed
 from ksql_spark.tools.testing.files import SqlTest, find, read
 from ksql_spark.tools.testing.main import main
+from ksql_spark.tools.testing.mutations import mutants
 from ksql_spark.tools.testing.running import _times, _verdict
 
 FILE = """\
@@ -131,3 +132,40 @@ def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture
     assert main([str(path), "--properties", "/none"]) == 2
     with pytest.raises(SystemExit, match="2"):
         main([str(path), "--timeout", "0"])
+
+
+MUTATED = """\
+CREATE STREAM s (k STRING KEY, a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
+CREATE TABLE t AS SELECT s.k, SUM(a) AS x FROM s JOIN b ON s.k = b.k
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 2 SECONDS)
+  WHERE NOT a > 3 AND b <> 'x' GROUP BY s.k HAVING COUNT(*) BETWEEN 2 AND 4;
+INSERT INTO s (k, a) VALUES ('x', 1 + 1);
+"""
+
+
+def test_changes_of_a_test() -> None:
+    found = mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED))
+    assert {(m.line, m.before, m.after) for m in found} == {
+        (2, "WHERE NOT A > 3 AND B <> 'x'", "no WHERE"),
+        (2, "HAVING COUNT(*) BETWEEN 2 AND 4", "no HAVING"),
+        (2, "SIZE 10 SECONDS", "SIZE 20 SECONDS"),
+        (2, "GRACE PERIOD 2 SECONDS", "GRACE PERIOD 0 SECONDS"),
+        (2, "INNER JOIN", "LEFT JOIN"),
+        (2, "NOT A > 3 AND B <> 'x'", "NOT A > 3 OR B <> 'x'"),
+        (2, "NOT A > 3", "A > 3"),
+        (2, "A > 3", "A >= 3"),
+        (2, "A > 3", "A > 4"),
+        (2, "B <> 'x'", "B = 'x'"),
+        (2, "SUM", "MAX"),
+        (2, "COUNT(*) BETWEEN 2 AND 4", "COUNT(*) BETWEEN 3 AND 4"),
+        (2, "COUNT(*) BETWEEN 2 AND 4", "COUNT(*) BETWEEN 2 AND 5"),
+    }
+    for mutant in found:  # each is one statement among the others
+        first, _, last = grammar.split(mutant.test.text)
+        assert (first.text, last.text) == tuple(p.text for p in grammar.split(MUTATED)[::2])
+        grammar.parse_one(grammar.split(mutant.test.text)[1].text)
+    assert len({m.test.text for m in found}) == len(found)
+
+
+def test_what_expects_an_error_is_not_changed() -> None:
+    assert mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED, expected_error="KsqlException")) == []

@@ -14,8 +14,11 @@ from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.files import SqlTest, find, read
+from ksql_spark.tools.testing.mutations import mutants
 from ksql_spark.tools.testing.running import Result, Runner
 
+#: the least time that a record of a mutant may take, seconds
+_LEAST_S = 3.0
 #: properties of the test engine: offsets are committed soon after they are read
 _PROPERTIES = {"ksql.checkpoint.interval.ms": "5000", "ksql.service.id": "ksql_test_"}
 
@@ -35,6 +38,8 @@ def main(argv: Sequence[str]) -> int:
         if not tests:
             raise OptionProblem(f"No test name contains '{options.only}'.")
         with _engine(options, console) as client:
+            if options.mutate:
+                return _mutate(tests, client, options.timeout, console)
             return _run(tests, Runner(client, options.timeout), console)
     except OptionProblem as problem:
         console.error(f"ksql-spark test: {problem}")
@@ -79,6 +84,37 @@ def _run(tests: Sequence[SqlTest], runner: Runner, console: Console) -> int:
     return FAILED if failed else 0
 
 
+def _mutate(tests: Sequence[SqlTest], client: Client, timeout_s: float, console: Console) -> int:
+    """Run each test, then once for each of its mutants; the exit code."""
+    failed = survived = found = 0
+    for number, test in enumerate(tests):
+        if number == 0 or tests[number - 1].path != test.path:
+            console.line(console.bold(str(test.path)))
+        with console.busy(test.name):
+            result = Runner(client, timeout_s).run(test)
+        if result.failure is not None:
+            _show(result, console)
+            failed += 1
+            continue
+        # a record that does not come any more need not be waited for as long as the slowest one that does
+        runner = Runner(client, min(timeout_s, max(_LEAST_S, 3 * result.seconds)))
+        changes = mutants(test)
+        survivors = []
+        for at, mutant in enumerate(changes, 1):
+            with console.busy(f"{test.name}: change {at} of {len(changes)}"):
+                if runner.run(mutant.test).failure is None:
+                    survivors.append(mutant)
+        survived += len(survivors)
+        found += len(changes) - len(survivors)
+        verdict = console.red("SURVIVED") if survivors else console.green("found")
+        of = f"{len(changes) - len(survivors)} of {len(changes)} changes found"
+        console.line(f"  {verdict}  {test.name}  {console.dim(of)}")
+        for mutant in survivors:
+            console.line(f"          {test.path.name}:{mutant.line}: {mutant.before}  →  {mutant.after}")
+    console.line(f"{found} changes found, {survived} survived, {failed} tests failed")
+    return FAILED if failed or survived else 0
+
+
 def _show(result: Result, console: Console) -> None:
     verdict = console.green("passed") if result.failure is None else console.red("FAILED")
     console.line(f"  {verdict}  {result.test.name}  {console.dim(f'{result.seconds:.1f} s')}")
@@ -114,6 +150,12 @@ def _parser() -> argparse.ArgumentParser:
         type=_seconds,
         default=20.0,
         help="how long a record may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--mutate",
+        action="store_true",
+        help="run each test again with small changes of its queries, such as < for <=, and list those that "
+        "it does not notice",
     )
     parser.add_argument("--properties", metavar="FILE", help="properties of the engine, name=value")
     add_listeners(parser)

@@ -94,6 +94,11 @@ REFUSED = [
         "CREATE TABLE n AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;",
         "Stream Aggregate keeps state",
     ),
+    ("CREATE TABLE n AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;", "EVOLVE = 'backfill'"),
+    (
+        "CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k;",
+        "REPROCESS W computes the rows of closed windows again",
+    ),
     (
         "CREATE STREAM j AS SELECT s.k AS k, t.v AS v FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
         "Stream Table Join keeps state",
