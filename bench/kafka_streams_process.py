@@ -42,7 +42,7 @@ class StreamsProcess:
     def __init__(self, program: str, servers: str, log: Path) -> None:
         command = [str(java.java_binary()), "-Xmx4g", "-cp", classpath(), program, servers]
         with log.open("wb") as file:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file, text=True
             )
         self._log = log
@@ -53,15 +53,15 @@ class StreamsProcess:
         return lambda: self._ask("")
 
     def _ask(self, line: str) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        if not self._process.stdout.readline():
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        if not self.process.stdout.readline():
             raise SystemExit(f"Kafka Streams ended:\n{self._log.read_text(errors='replace')[-2000:]}")
 
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+        self.process.stdout.close()

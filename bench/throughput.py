@@ -331,6 +331,7 @@ def main() -> None:
         "--only", default=",".join(OURS), help="queries to run, separated by commas (default all)"
     )
     parser.add_argument("--sides", default="ours,pyspark,streams")
+    parser.add_argument("--master", default="local", help="where tasks of ours run (ksql.spark.master)")
     parser.add_argument(
         "--patience",
         type=float,
@@ -341,6 +342,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder:
         properties = {
             "ksql.spark.memory": "4g",
+            "ksql.spark.master": options.master,
             "ksql.sink.linger.ms": str(LINGER_MS),
             "ksql.spark.warm.up.enabled": "false",  # the first round must be a cold start
         }

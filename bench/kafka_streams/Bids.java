@@ -1,16 +1,9 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.ObjectReader;
-import com.fasterxml.jackson.databind.ObjectWriter;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
-import java.util.Properties;
-import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
-import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.JoinWindows;
@@ -29,8 +22,6 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * <pre>Bids BOOTSTRAP_SERVERS</pre>
  *
  * It is told by {@link Commands}, {@code QUERY OUTPUT_TOPIC STATE_FOLDER}, with a query of throughput.py.
- *
- * The cache that merges updates is off: every record gives an update, as in KSQL's changelogs here.
  */
 public final class Bids {
 
@@ -87,8 +78,6 @@ public final class Bids {
     public String method;
   }
 
-  private static final ObjectMapper JSON = new ObjectMapper();
-
   public static void main(String[] arguments) throws IOException {
     Commands.run(
         line -> {
@@ -98,46 +87,37 @@ public final class Bids {
   }
 
   private static KafkaStreams query(String query, String servers, String output, String folder) {
-    Properties properties = new Properties();
-    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, servers);
-    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, output);
-    properties.put(StreamsConfig.STATE_DIR_CONFIG, folder);
-    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
-    properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
-    properties.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
-    properties.put(StreamsConfig.producerPrefix("linger.ms"), 5);
-    properties.put(StreamsConfig.producerPrefix("batch.size"), 131072);
-
     StreamsBuilder builder = new StreamsBuilder();
     switch (query) {
       case "stateless" ->
           bids(builder)
               .filter((key, bid) -> bid.price > 1000)
               .mapValues(Bids::doubled)
-              .to(output, Produced.with(Serdes.String(), json(Doubled.class)));
+              .to(output, Produced.with(Serdes.String(), Json.of(Doubled.class)));
       case "by-key" ->
-          total(bids(builder).groupByKey(Grouped.with(Serdes.String(), json(Bid.class))), output);
+          total(
+              bids(builder).groupByKey(Grouped.with(Serdes.String(), Json.of(Bid.class))), output);
       case "by-value" ->
           total(
               bids(builder)
                   .groupBy(
-                      (key, bid) -> bid.auction, Grouped.with(Serdes.String(), json(Bid.class))),
+                      (key, bid) -> bid.auction, Grouped.with(Serdes.String(), Json.of(Bid.class))),
               output);
       case "stream-table" -> {
         KTable<String, Auction> auctions =
-            builder.table("auctions", Consumed.with(Serdes.String(), json(Auction.class)));
+            builder.table("auctions", Consumed.with(Serdes.String(), Json.of(Auction.class)));
         bids(builder)
             .join(
                 auctions,
                 Bids::sold,
-                Joined.with(Serdes.String(), json(Bid.class), json(Auction.class)))
-            .to(output, Produced.with(Serdes.String(), json(SoldBid.class)));
+                Joined.with(Serdes.String(), Json.of(Bid.class), Json.of(Auction.class)))
+            .to(output, Produced.with(Serdes.String(), Json.of(SoldBid.class)));
       }
       case "stream-stream" -> {
         KStream<String, Order> orders =
-            builder.stream("orders", Consumed.with(Serdes.String(), json(Order.class)));
+            builder.stream("orders", Consumed.with(Serdes.String(), Json.of(Order.class)));
         KStream<String, Payment> payments =
-            builder.stream("payments", Consumed.with(Serdes.String(), json(Payment.class)));
+            builder.stream("payments", Consumed.with(Serdes.String(), Json.of(Payment.class)));
         Duration within = Duration.ofSeconds(10);
         Duration grace = Duration.ofSeconds(10);
         orders
@@ -145,16 +125,16 @@ public final class Bids {
                 payments,
                 Bids::paid,
                 JoinWindows.ofTimeDifferenceAndGrace(within, grace),
-                StreamJoined.with(Serdes.String(), json(Order.class), json(Payment.class)))
-            .to(output, Produced.with(Serdes.String(), json(PaidOrder.class)));
+                StreamJoined.with(Serdes.String(), Json.of(Order.class), Json.of(Payment.class)))
+            .to(output, Produced.with(Serdes.String(), Json.of(PaidOrder.class)));
       }
       default -> throw new IllegalArgumentException(query);
     }
-    return new KafkaStreams(builder.build(), properties);
+    return Commands.onBacklog(builder, servers, output, folder);
   }
 
   private static KStream<String, Bid> bids(StreamsBuilder builder) {
-    return builder.stream("bids", Consumed.with(Serdes.String(), json(Bid.class)));
+    return builder.stream("bids", Consumed.with(Serdes.String(), Json.of(Bid.class)));
   }
 
   private static void total(KGroupedStream<String, Bid> bids, String output) {
@@ -163,9 +143,9 @@ public final class Bids {
             Bids::add,
             Materialized.<String, Totals, KeyValueStore<Bytes, byte[]>>as("totals")
                 .withKeySerde(Serdes.String())
-                .withValueSerde(json(Totals.class)))
+                .withValueSerde(Json.of(Totals.class)))
         .toStream()
-        .to(output, Produced.with(Serdes.String(), json(Totals.class)));
+        .to(output, Produced.with(Serdes.String(), Json.of(Totals.class)));
   }
 
   private static Doubled doubled(Bid bid) {
@@ -198,25 +178,5 @@ public final class Bids {
     totals.bids++;
     totals.total += bid.price;
     return totals;
-  }
-
-  private static <T> Serde<T> json(Class<T> type) {
-    ObjectReader reader = JSON.readerFor(type);
-    ObjectWriter writer = JSON.writerFor(type);
-    return Serdes.serdeFrom(
-        (topic, value) -> {
-          try {
-            return value == null ? null : writer.writeValueAsBytes(value);
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        },
-        (topic, bytes) -> {
-          try {
-            return bytes == null ? null : reader.readValue(bytes);
-          } catch (IOException e) {
-            throw new UncheckedIOException(e);
-          }
-        });
   }
 }

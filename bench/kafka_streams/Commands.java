@@ -2,8 +2,11 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Properties;
 import java.util.function.Function;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.StreamsConfig;
 
 /**
  * Runs one query after another in one process, so that its JVM stays warm.
@@ -34,5 +37,23 @@ final class Commands {
     if (running != null) {
       running.close();
     }
+  }
+
+  /**
+   * A query over a backlog, with a thread for each of two partitions. The cache that merges updates
+   * is off: every record gives an update, as in KSQL's changelogs here.
+   */
+  static KafkaStreams onBacklog(
+      StreamsBuilder builder, String servers, String output, String folder) {
+    Properties properties = new Properties();
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, servers);
+    properties.put(StreamsConfig.APPLICATION_ID_CONFIG, output);
+    properties.put(StreamsConfig.STATE_DIR_CONFIG, folder);
+    properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
+    properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
+    properties.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
+    properties.put(StreamsConfig.producerPrefix("linger.ms"), 5);
+    properties.put(StreamsConfig.producerPrefix("batch.size"), 131072);
+    return new KafkaStreams(builder.build(), properties);
   }
 }

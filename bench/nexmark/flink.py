@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import orjson
-import psutil
 
 from bench.nexmark.oracle import Row
+from bench.nexmark.outside import Outside
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.consumer import Record
 from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary
 
@@ -50,35 +51,39 @@ OPTIONS = {
     "table.local-time-zone": "UTC",
     "rest.bind-port": "0",
 }
+#: as in the Nexmark that Flink's authors publish
+MINI_BATCH = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.size": "50000",
+    "table.optimizer.distinct-agg.split.enabled": "true",
+}
 PRODUCER = "'properties.acks' = 'all', 'properties.linger.ms' = '5', 'properties.batch.size' = '131072'"
 
 
-def has(query: str) -> bool:
-    """Whether there is a query for Flink."""
-    return (QUERIES / f"{query}.sql").exists()
-
-
-class Flink:
+class Flink(Outside):
     """Runs queries in a JVM, one after the other.
 
     Args:
         admin: of the broker with the events.
         folder: for checkpoints and logs.
         partitions: of topics; also the parallelism.
+        every_s: the seconds of a mini-batch; 0 without.
     """
 
     name = "flink"
 
-    def __init__(self, admin: KafkaAdmin, folder: Path, partitions: int) -> None:
-        self._admin, self._folder = admin, folder / "flink"
-        self._folder.mkdir()
-        self._partitions = partitions
-        self._runs = 0
-        self._topic = ""
+    def __init__(self, admin: KafkaAdmin, folder: Path, partitions: int, every_s: int = 0) -> None:
+        super().__init__(admin, folder, partitions)
+        self._every = MINI_BATCH | {"table.exec.mini-batch.allow-latency": f"{every_s} s"} if every_s else {}
+        self._launch({})
+
+    def _launch(self, more: dict[str, str]) -> None:
         jars = artifacts.fetch(FOLDER / "ivy.xml", "flink", print)
         classes = artifacts.compile_java(FOLDER / "java", jars)
         settings = {
             **OPTIONS,
+            **self._every,
+            **more,
             "parallelism.default": str(self._partitions),
             "execution.checkpointing.dir": (self._folder / "checkpoints").as_uri(),
             "io.tmp.dirs": str(self._folder),
@@ -93,43 +98,50 @@ class Flink:
         ]
         self._log = self._folder / "flink.log"
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
+            self._jvm = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
             )
         self._send(self._script("sources"))
 
+    @property
+    def _process(self) -> subprocess.Popen[str]:
+        return self._jvm
+
+    @staticmethod
+    def has(query: str) -> bool:
+        """Whether there is a query for Flink."""
+        return (QUERIES / f"{query}.sql").exists()
+
     def start(self, query: str) -> None:
         """Start a query."""
-        self._runs += 1
-        self._topic = f"flink_{query}_{self._runs}"
-        self._admin.create_topic(self._topic, self._partitions, config={"retention.ms": "-1"})
+        self._create_topic(query)
         self._send(self._script(query))
 
-    def written(self, query: str) -> int:
-        """How many records the query has written."""
-        return sum(self._admin.end_offsets(self._topic).values())
+    def is_table(self, query: str) -> bool:
+        """Whether the last record of a key replaces earlier ones."""
+        return self._key(query) is None
 
-    def rows(self, query: str) -> list[Row]:
-        """The contents of the query's result, by column names in lower case."""
-        text = (QUERIES / f"{query}.sql").read_text()
-        named = re.search(r"'key.fields' = '(\w+)'", text)
-        with TopicReader(self._admin.servers, self._topic) as reader:
-            records = [
-                (record.key or b"", record.value) for batch in reader.read_to_end() for record in batch
-            ]
-        if named is None:
-            records = list(dict(records).items())
-        rows = []
-        for key, value in records:
-            if value is not None:
-                keys = {named[1]: int.from_bytes(key, "big")} if named else orjson.loads(key)
-                fields = {**orjson.loads(value), **keys}
-                rows.append({name.lower(): _plain(name, field) for name, field in fields.items()})
-        return rows
+    def _key(self, query: str) -> str | None:
+        named = re.search(r"'key.fields' = '(\w+)'", (QUERIES / f"{query}.sql").read_text())
+        return named and named[1]
 
-    def cpu_s(self) -> float:
-        """The CPU time of the JVM so far."""
-        return sum(psutil.Process(self._process.pid).cpu_times()[:2])
+    def decode(self, query: str, record: Record) -> Iterator[Row]:
+        """The row of a record of the query's result."""
+        if record.value is not None:
+            named, key = self._key(query), record.key or b""
+            keys = {named: int.from_bytes(key, "big")} if named else orjson.loads(key)
+            fields = {**orjson.loads(record.value), **keys}
+            row = {name.lower(): _plain(name, field) for name, field in fields.items()}
+            yield row | {"written_ms": record.timestamp_ms}
+
+    def kill(self, query: str) -> None:
+        """Kill the JVM, and run the query in another one from its last checkpoint."""
+        self._jvm.kill()
+        self._jvm.wait()
+        checkpoints = (self._folder / "checkpoints").glob("*/chk-*/_metadata")
+        last = max(checkpoints, key=lambda path: path.stat().st_mtime).parent
+        self._launch({"execution.state-recovery.path": last.as_uri()})
+        self._send(self._script(query))
 
     def stop(self, query: str) -> None:
         """Cancel the query, and remove its topic and checkpoints."""
@@ -139,15 +151,15 @@ class Flink:
 
     def close(self) -> None:
         """End the process."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(60)
-        self._process.stdout.close()
+        assert self._jvm.stdin is not None and self._jvm.stdout is not None
+        self._jvm.stdin.close()
+        self._jvm.wait(60)
+        self._jvm.stdout.close()
 
     def _script(self, name: str) -> str:
         """A file of the folder flink with the options of its tables filled in."""
         servers = f"'properties.bootstrap.servers' = '{self._admin.servers}'"
-        source = f"'connector' = 'kafka', {servers}, 'properties.group.id' = 'flink_{self._runs}'"
+        source = f"'connector' = 'kafka', {servers}, 'properties.group.id' = '{self._folder.name}'"
         source += ", 'scan.startup.mode' = 'earliest-offset', 'format' = 'json'"
         sink = f"{servers}, 'topic' = '{self._topic}', {PRODUCER}, 'value.format' = 'json'"
         sink += ", 'value.fields-include' = 'EXCEPT_KEY', 'sink.delivery-guarantee' = 'at-least-once'"
@@ -161,10 +173,10 @@ class Flink:
         return str(script)
 
     def _send(self, line: str) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
+        assert self._jvm.stdin is not None and self._jvm.stdout is not None
+        self._jvm.stdin.write(line + "\n")
+        self._jvm.stdin.flush()
+        answer = self._jvm.stdout.readline()
         if not answer:
             raise SystemExit(f"Flink ended:\n{self._log.read_text(errors='replace')[-3000:]}")
         if answer.startswith("failed"):

@@ -1,6 +1,9 @@
 """Nexmark: its queries on generated events, checked against DuckDB, or measured beside Flink.
 
     python -m bench.nexmark.run [--query q0,q5] [--sides ours,flink] [--records 1000000] [--rounds 3]
+    python -m bench.nexmark.run --every 2 --query q15,q16,q17
+    python -m bench.nexmark.run --latency 2000 --query q0,q17 [--seconds 600]
+    python -m bench.nexmark.run --restore 1000000
     python -m bench.nexmark.run --check [--kill] [--partitions 1,4] [--format AVRO]
 
 Without --check, queries run one after the other on a backlog, in turn on each side, in a warm process: the
@@ -8,6 +11,9 @@ first round does not count. The contents of its result are checked, and those of
 of records. Rates and CPU time are those between the first record written and the last one, scaled to all
 events that the query reads. CPU time is that of the engine's JVM and its child processes, without the broker
 and this program. Results are appended to --results, which report.py shows.
+
+With --every, Flink merges changes in mini-batches of so many seconds, and our queries end with EMIT CHANGES
+EVERY; rates and CPU time then include the start. --latency and --restore are described in steady.py.
 
 With --check, the result of every query is compared with what DuckDB returns, for each number of partitions.
 With --kill, all queries run at once, exactly_once_v2, and the JVM is killed when half of the events are
@@ -27,14 +33,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
-from bench.nexmark.flink import Flink, has
+from bench.nexmark.flink import Flink
 from bench.nexmark.generator import COLUMNS, Options, count_of, events
 from bench.nexmark.oracle import Oracle, Row, Verdict
 from bench.nexmark.ours import NAMES, Ours
+from bench.nexmark.streams import KafkaStreams
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine
 from ksql_spark.errors import KsqlError
@@ -71,17 +78,26 @@ class Side(Protocol):
 
     name: str
 
+    def has(self, query: str) -> bool:
+        """Whether it has the query."""
+
     def start(self, query: str) -> None:
         """Start a query."""
+
+    def topic(self, query: str) -> str:
+        """The topic of its result."""
 
     def written(self, query: str) -> int:
         """How many records the query has written."""
 
-    def rows(self, query: str) -> list[Row]:
-        """The contents of its result."""
+    def rows(self, query: str, every_change: bool = False) -> list[Row]:
+        """The contents of its result; of a table, the last row of each key, or all that were written."""
 
     def cpu_s(self) -> float:
         """The CPU time of the engine so far."""
+
+    def kill(self, query: str) -> None:
+        """Kill the engine's JVM, and let the query run on in another one."""
 
     def stop(self, query: str) -> None:
         """End a query and remove what it has made."""
@@ -104,10 +120,15 @@ def write(
     producer = RecordProducer(admin.servers, linger_ms=20)
     while chunk := list(itertools.islice(stream, CHUNK)):
         for topic, row in chunk:
-            key = row[next(iter(COLUMNS[topic]))].to_bytes(8, "big")
-            producer.send_async(topic, key, encode(topic, row), row["dateTime"])
+            produce(producer, topic, row, encode)
         oracle.add(chunk)
     producer.close()
+
+
+def produce(producer: RecordProducer, topic: str, row: Row, encode: Callable[[str, Row], bytes]) -> None:
+    """Send an event."""
+    key = row[next(iter(COLUMNS[topic]))].to_bytes(8, "big")
+    producer.send_async(topic, key, encode(topic, row), row["dateTime"])
 
 
 def as_json(topic: str, row: Row) -> bytes:
@@ -135,7 +156,7 @@ def check_all(
     """Run queries at once on a new engine; how each result differs from DuckDB's."""
     properties = {"processing.guarantee": "exactly_once_v2"} if options.kill else {}
     with started(partitions) as (engine, oracle):
-        side = Ours(engine, oracle, options.format, properties)
+        side: Side = Ours(engine, oracle, options.format, properties)
         stream, encode = events(options.generated), encoder(engine, options.format)
         if not options.kill:
             write(engine.services.admin, oracle, stream, encode)
@@ -148,7 +169,7 @@ def check_all(
             side.start(name)
         write(engine.services.admin, oracle, itertools.islice(stream, options.records // 2), encode)
         wait_for_output(side, names)
-        side.kill()
+        side.kill("")
         write(engine.services.admin, oracle, stream, encode)
         for name in names:
             yield name, check(name, side, oracle, RECOVERY_S)
@@ -181,21 +202,25 @@ def encoder(engine: Engine, format_: str) -> Callable[[str, Row], bytes]:
     return encode
 
 
-def measured(side: Side, query: str, expected: int | None, quiet_s: float) -> Round:
-    """Run a query over the backlog until its result has as many records as expected, or grows no more."""
+def measured(side: Side, query: str, expected: int | None, quiet_s: float, is_whole: bool = False) -> Round:
+    """Run a query over the backlog until its result has as many records as expected, or grows no more.
+
+    With ``is_whole``, time counts from the start, and not from the first record written.
+    """
+    began, began_cpu_s = time.monotonic(), side.cpu_s()
     try:
         side.start(query)
     except (RuntimeError, KsqlError) as error:
         return Round(0, 0, 0, str(error))
-    now = began = time.monotonic()
+    now = time.monotonic()
     first: tuple[float, float, int] | None = None
-    last = (began, 0.0, 0)
+    last = (now, 0.0, 0)
     while expected is None or last[2] < expected:
         written = side.written(query)
         now = time.monotonic()
         if written > last[2]:
             last = (now, side.cpu_s(), written)
-            first = first or last
+            first = first or ((began, began_cpu_s, 0) if is_whole else last)
         elif now - last[0] > (quiet_s if first else FIRST_S):
             break
         time.sleep(0.02)
@@ -215,34 +240,40 @@ def compare(query: str, sides: Sequence[Side], oracle: Oracle, options: argparse
             if earlier and not earlier[0].written:
                 continue
             try:
-                round_ = measured(side, query, earlier[0].written if earlier else None, options.quiet)
+                expected = earlier[0].written if earlier and not options.every else None
+                round_ = measured(side, query, expected, options.quiet, bool(options.every))
                 if not earlier and round_.written:
                     verdict = oracle.check(query, side.rows(query))
                     round_ = replace(round_, problem="" if verdict.is_right else str(verdict))
             finally:
                 side.stop(query)
             earlier.append(round_)
-            print(f"  {query:4} {side.name:6} {shown(round_, read)} {round_.problem}", flush=True)
+            print(f"  {query:4} {side.name:13} {shown(round_, read)} {round_.problem}", flush=True)
     for name, rounds in found.items():
         entry = {
             "query": query,
             "side": name,
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "records": options.records,
             "read": read,
             "partitions": int(options.partitions.split(",")[0]),
             "format": options.format,
+            "every": options.every,
             "first": asdict(rounds[0]),
             "rounds": [asdict(round_) for round_ in rounds[1:]],
         }
-        options.results.parent.mkdir(parents=True, exist_ok=True)
-        with options.results.open("a") as file:
-            file.write(json.dumps(entry) + "\n")
+        keep(options.results, entry)
         if counted := rounds[1:]:
             middle = Round(
                 statistics.median(r.seconds for r in counted), statistics.median(r.cpu_s for r in counted), 0
             )
-            print(f"{query:5} {name:6} {shown(middle, read)}  median of {len(counted)}", flush=True)
+            print(f"{query:5} {name:13} {shown(middle, read)}  median of {len(counted)}", flush=True)
+
+
+def keep(results: Path, entry: dict[str, Any]) -> None:
+    """Append a result to a file."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    with results.open("a") as file:
+        file.write(json.dumps({"at": datetime.now(UTC).isoformat(timespec="seconds"), **entry}) + "\n")
 
 
 def shown(round_: Round, read: int) -> str:
@@ -265,19 +296,35 @@ def started(partitions: int) -> Iterator[tuple[Engine, Oracle]]:
             engine.stop()
 
 
+@contextlib.contextmanager
+def sides(
+    engine: Engine, oracle: Oracle, partitions: int, options: argparse.Namespace, ours: Side | None = None
+) -> Iterator[list[Side]]:
+    """The engines to measure, in their order; ``ours`` is used if it is already there."""
+    with contextlib.ExitStack() as stack:
+        made: list[Side] = []
+        for name in options.sides:
+            if name == "ours":
+                made.append(ours or Ours(engine, oracle, options.format, every_s=options.every))
+                continue
+            folder = oracle.side_input.parent
+            other: Flink | KafkaStreams
+            if name == "flink":
+                other = Flink(engine.services.admin, folder, partitions, options.every)
+            else:
+                other = KafkaStreams(engine.services.admin, folder, partitions)
+            stack.callback(other.close)
+            made.append(other)
+        yield made
+
+
 def measure(names: Sequence[str], partitions: int, options: argparse.Namespace) -> None:
     """Measure queries, one after the other."""
-    with contextlib.ExitStack() as stack:
-        engine, oracle = stack.enter_context(started(partitions))
-        sides: dict[str, Side] = {"ours": Ours(engine, oracle, options.format, {})}
-        admin = engine.services.admin
-        write(admin, oracle, events(options.generated), encoder(engine, options.format))
-        if "flink" in options.sides:
-            sides["flink"] = flink = Flink(admin, oracle.side_input.parent, partitions)
-            stack.callback(flink.close)
+    with started(partitions) as (engine, oracle), sides(engine, oracle, partitions, options) as found:
+        stream = events(options.generated)
+        write(engine.services.admin, oracle, stream, encoder(engine, options.format))
         for query in names:
-            there = [sides[name] for name in options.sides if name == "ours" or has(query)]
-            compare(query, there, oracle, options)
+            compare(query, [side for side in found if side.has(query)], oracle, options)
 
 
 def main() -> None:
@@ -299,6 +346,10 @@ def main() -> None:
     parser.add_argument(
         "--quiet", type=float, default=QUIET_S, help="a result is complete after so many quiet seconds"
     )
+    parser.add_argument("--every", type=int, default=0, help="changes are written after so many seconds")
+    parser.add_argument("--latency", type=float, help="measure latencies, at so many events in a second")
+    parser.add_argument("--seconds", type=float, default=600, help="with --latency, for how long")
+    parser.add_argument("--restore", type=int, help="measure a restart after a kill, with so many keys")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument(
         "--check", action="store_true", help="compare results with DuckDB instead of measuring"
@@ -307,6 +358,10 @@ def main() -> None:
     options = parser.parse_args()
     options.generated = Options(options.records, options.rate, options.disorder, options.seed)
     names = options.query.split(",")
+    if options.latency or options.restore:
+        from bench.nexmark import steady
+
+        return steady.measure(names, int(options.partitions.split(",")[0]), options)
     if not options.check:
         return measure(names, int(options.partitions.split(",")[0]), options)
     is_right = True
