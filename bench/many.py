@@ -6,6 +6,9 @@
     # recovery with a million groups
     python bench/many.py --queries 20 --state-rows 1000000 --seconds 5 --settle 5
 
+    # the first minute of a server under load, second by second
+    python bench/many.py --queries 20 --partitions 2 --only-load --step 1 --settle 0
+
     # the cost of idle aggregates
     python bench/many.py --queries 10,20,100 --partitions 1,2,12 --kinds aggregate
 
@@ -16,8 +19,8 @@ server for each number of partitions, to which queries are added. For each numbe
 * CPU (cores), resident memory (MB) and threads of the server's processes (Python and Spark's JVM; separately
   the broker) while no records arrive, over --seconds,
 * for the last number: latency of records that arrive at a total of --rate, distributed over all queries'
-  inputs: the p50 of each --step seconds from the first record on, then percentiles of all records after the
-  first --settle seconds,
+  inputs: p50 and p99 of each --step seconds from the first record on, then percentiles of all records after
+  the first --settle seconds,
 * for the last number: how long all queries take to respond again after kill -9 of Spark's JVM, and how long a
   stopped server takes to start again, until every query responds. --state-rows puts that many groups into the
   aggregates before.
@@ -201,7 +204,10 @@ def main() -> None:
         help="partitions of each topic; several numbers, separated by commas, run in turn (default 1)",
     )
     parser.add_argument(
-        "--step", type=float, default=10, help="report the p50 of each so many seconds of load (default 10)"
+        "--step",
+        type=float,
+        default=10,
+        help="report p50 and p99 of each so many seconds of load (default 10)",
     )
     parser.add_argument(
         "--property",
@@ -211,6 +217,9 @@ def main() -> None:
     )
     parser.add_argument("--state-rows", type=int, default=0, help="groups of all aggregates (default 0)")
     parser.add_argument("--no-load", action="store_true", help="measure only the idle cost")
+    parser.add_argument(
+        "--only-load", action="store_true", help="measure only latency, from when the queries have started"
+    )
     options = parser.parse_args()
     for partitions in options.partitions.split(","):
         _measure(int(partitions), options)
@@ -227,6 +236,11 @@ def _measure(partitions: int, options: argparse.Namespace) -> None:
         try:
             engine.start(lambda text: None)
             time.sleep(options.wait)
+            if options.only_load:
+                took = start_queries(engine, 0, numbers[-1], partitions, options)
+                print(f"{numbers[-1]} queries started in {took:.1f} s", flush=True)
+                _load(engine, numbers[-1], options)
+                return
             _idle(engine, numbers, partitions, options)
             if not options.no_load:
                 if options.state_rows:
@@ -280,14 +294,19 @@ def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     steps: dict[int, list[float]] = {}
     for sent, latency in pairs:
         steps.setdefault(int((sent - first) / options.step), []).append(latency)
-    medians = ", ".join(f"{statistics.median(steps[step]):.1f}" for step in sorted(steps))
-    print(f"{count} queries, p50 of each {options.step:g} s from the first record on, in ms: {medians}")
-    shares = statistics.quantiles([latency for sent, latency in pairs if sent >= began], n=100)
+    shown = ", ".join(f"{s[49]:.1f}/{s[98]:.0f}" for s in (_shares(steps[step]) for step in sorted(steps)))
+    print(f"{count} queries, p50/p99 of each {options.step:g} s from the first record on, in ms: {shown}")
+    shares = _shares([latency for sent, latency in pairs if sent >= began])
     print(
         f"{count} queries, {options.rate:g} records/s in total: {came} of {total} records,"
         f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, {cores:.2f} cores",
         flush=True,
     )
+
+
+def _shares(latencies: list[float]) -> list[float]:
+    """The percentiles, from the first to the 99th."""
+    return statistics.quantiles(latencies, n=100)
 
 
 def _fill(engine: Engine, count: int, options: argparse.Namespace) -> None:
