@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from ksql_spark.config import canonical
 from ksql_spark.server.postgres.catalog import VERSION
-from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.failures import Failure, no_schema
+from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, SCHEMA
 
 #: what all settings of a session may have, characters
 _MAX_CHARACTERS = 64 * 1024
@@ -53,12 +54,18 @@ class Settings:
             yield name, self.values[name.lower()]
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting, or a property of ours. Raises Failure if there are too many."""
+        """Change a setting, or a property of ours. Raises Failure for too many, and for other schemas."""
         held = sum(len(one) + len(is_) for one, is_ in [*self.values.items(), *self.properties.items()])
         if len(name) + len(value) + held > _MAX_CHARACTERS:
             raise Failure("53400", f"The settings of a connection may have {_MAX_CHARACTERS:,} characters.")
         if value.upper() == "DEFAULT" or (name.lower() == "timezone" and value.upper() == "LOCAL"):
             self.reset(name.lower())
+        elif name.lower() == "search_path":
+            schemas = [schema.strip(" \"'").lower() for schema in value.split(",")]
+            unknown = [schema for schema in schemas if schema not in ("", "$user", *CATALOG_SCHEMAS)]
+            if unknown and SCHEMA not in unknown:
+                raise no_schema(unknown[0])
+            self.values["search_path"] = value
         elif canonical(name) is not None:
             self.properties[name] = value
         else:
