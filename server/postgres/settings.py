@@ -21,6 +21,8 @@ _DEFAULTS = {
     "default_table_access_method": "heap",
     "is_superuser": "off", "max_identifier_length": "63", "extra_float_digits": "1", "lc_collate": "C.UTF-8",
 }  # fmt: skip
+#: the position that the last FETCH has reached in a push query, or where the next push query goes on
+POSITION = "ksql.position"
 #: those that a client is told of when it connects, as PostgreSQL spells them
 _TOLD = (
     "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
@@ -34,11 +36,13 @@ class Settings:
     Attributes:
         values: PostgreSQL's, by their names in lower case.
         properties: ours, which requests to the engine have.
+        resumed_at: the token at which the next push query goes on.
     """
 
     def __init__(self) -> None:
         self.values = dict(_DEFAULTS)
         self.properties: dict[str, str] = {}
+        self.resumed_at: str | None = None
 
     def take(self, params: Mapping[str, str]) -> None:
         """Keep what a client connects with, also ``options=-c name=value``. Raises Failure."""
@@ -69,14 +73,18 @@ class Settings:
         elif canonical(name) is not None:
             self.properties[name] = value
         else:
+            if name.lower() == POSITION:
+                self.resumed_at = value
             self.values[name.lower()] = value
 
     def reset(self, name: str) -> None:
         """Give a setting, or ``all`` of them, its default."""
         if name == "all":
-            self.values = dict(_DEFAULTS)
+            self.values, self.resumed_at = dict(_DEFAULTS), None
             self.properties.clear()
         else:
+            if name == POSITION:
+                self.resumed_at = None
             self.properties.pop(name, None)
             self.values.pop(name, None)
             self.values |= {name: _DEFAULTS[name]} if name in _DEFAULTS else {}
