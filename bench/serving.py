@@ -472,6 +472,26 @@ def make_stream(url: str, name: str) -> None:
             "format='JSON');")  # fmt: skip
 
 
+def seen(url: str, stream: str, options: argparse.Namespace) -> str:
+    """How long after an INSERT a look-up sees it in an aggregate, beside updates of others."""
+    table = f"c_{stream}"
+    execute(url, f"CREATE TABLE {table} AS SELECT K, COUNT(*) AS C FROM {stream} GROUP BY K;")
+    times: list[float] = []
+    end = time.perf_counter() + options.seconds * 2
+    with httpx.Client(base_url=url, timeout=60) as client:
+        while time.perf_counter() < end:
+            key = 10**9 + len(times)  # a new one
+            began = time.perf_counter()
+            answer = client.post("/ksql", json={"ksql": f"INSERT INTO {stream} VALUES ({key}, 1, 'x');"})
+            answer.raise_for_status()
+            body = {"sql": f"SELECT C FROM {table} WHERE K = {key};"}
+            while client.post("/query-stream", json=body).text.count("\n") < 2:
+                pass
+            times.append((time.perf_counter() - began) * 1000)
+    del times[: len(times) // 10]  # warms up
+    return f"{len(times)} INSERTs seen in an aggregate: p50/p99 {_shares(times)} ms, max {max(times):.0f}"
+
+
 def push_clients(url: str, stream: str, options: argparse.Namespace) -> None:
     """Many clients of one push query, without Spark and with it."""
     for what, selected in (("", "*"), (" of a query of Spark", "K, N, UCASE(V) AS V")):
@@ -564,6 +584,8 @@ def run(url: str, options: argparse.Namespace, bare: dict[int, Measure]) -> str:
                 f"{found.rate / beside[n].rate:.2f} of bare beside the same updates",
                 flush=True,
             )
+        with updates(url, f"s_{name}", options.rows, options.updates):
+            print(seen(url, f"s_{name}", options), flush=True)
         with statements(url, f"s_{name}") as times:
             n = options.connections[-1]
             found = load(url, lookup, n, options.seconds)

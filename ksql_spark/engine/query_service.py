@@ -244,7 +244,20 @@ class QueryService:
             if not views.is_current(view, staleness_s):
                 when_current = partial(views.when_current, view, PULL_TIMEOUT_S, staleness_s=staleness_s)
         stopped = self._services.queries.stopped_writers(plan.source.name)
-        return LookUp(plan, cached.values, view, when_current=when_current, stopped=stopped)
+        return LookUp(
+            plan,
+            cached.values,
+            view,
+            when_current=when_current,
+            stopped=stopped,
+            on_not_here=partial(self._uncount, catalog.pull_qps),
+        )
+
+    def _uncount(self, qps: int | None) -> None:
+        """Take back what ``look_up`` has counted: ``query`` counts the same pull query."""
+        self.started -= 1
+        if qps is not None:
+            self._limits.give_back()
 
     def _ends(
         self, view: View, catalog: _Catalog, properties: Mapping[str, Any], token: str | None

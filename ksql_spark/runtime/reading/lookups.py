@@ -178,6 +178,7 @@ class LookUp:
         view: has the rows.
         when_current: calls back once the view is as current as requested; None if it already is.
         stopped: ids of the queries that write the table and are not running.
+        on_not_here: called before NotHereError is raised: this look-up was none.
     """
 
     def __init__(
@@ -188,6 +189,7 @@ class LookUp:
         *,
         when_current: Callable[[OnReached], None] | None,
         stopped: tuple[str, ...] = (),
+        on_not_here: Callable[[], None] = lambda: None,
     ) -> None:
         self.when_current = when_current
         self.stopped = stopped
@@ -196,6 +198,7 @@ class LookUp:
         self._plan = plan
         self._values = values
         self._view = view
+        self._on_not_here = on_not_here
 
     @property
     def token(self) -> str:
@@ -216,6 +219,9 @@ class LookUp:
         """
         try:
             return self._plan.rows(self._view, self._values)
+        except NotHereError:
+            self._on_not_here()
+            raise
         except ValueError as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
 

@@ -42,6 +42,11 @@ class PullLimits:
                 raise KsqlError("PULL_LIMIT", limit=f"{maximum} pull queries a second", property=QPS)
             self._remaining -= 1
 
+    def give_back(self) -> None:
+        """Take back one ``take``: somebody else counts this pull query."""
+        with self._lock:
+            self._remaining += 1
+
     @contextlib.contextmanager
     def one(self) -> Iterator[None]:
         """A block that runs one pull query.

@@ -64,8 +64,8 @@ _OF_KEY = f"{_COLUMNS} WHERE key = ? ORDER BY window_start, window_end"
 _VALUE = "SELECT value FROM entry WHERE key = ? AND window_start = 0 AND window_end = 0"
 _UPSERT = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM entry WHERE key = ? AND window_start = ? AND window_end = ?"
-#: after how many changed rows another thread copies the log into the file: the writer, for which look-ups
-#: wait, then has little to sync at its own checkpoint
+#: after how many changed rows, those of indexes included, another thread copies the log into the file: the
+#: writer, for which look-ups wait, then has little to sync at its own checkpoint
 _COPY_ROWS = 2_000
 #: the version of the file's layout; a file with another version is rebuilt from the topic
 _LAYOUT = 2
@@ -165,7 +165,7 @@ class View:
                     is_recreated=is_recreated,
                 ) as reader:
                     self._moved_to(reader.positions)
-                    applied, uncopied, noted_at = _CHECK_ROWS, 0, -math.inf
+                    applied, copied, noted_at = _CHECK_ROWS, db.total_changes, -math.inf
                     while not self._closing.is_set():
                         if applied >= _CHECK_ROWS:
                             applied = 0
@@ -175,9 +175,8 @@ class View:
                         if records:
                             self._apply(db, records, reader.positions)
                             applied += len(records)
-                            uncopied += len(records)
-                        if uncopied >= _COPY_ROWS and self._copies_log():
-                            uncopied = 0
+                        if db.total_changes >= copied + _COPY_ROWS and self._copies_log():
+                            copied = db.total_changes
                         if reader.at_end and noted_at < reader.heard_at and _is_due(noted_at):
                             noted_at = time.monotonic()
                             db.execute("INSERT OR REPLACE INTO followed VALUES (0, ?)", (time.time(),))

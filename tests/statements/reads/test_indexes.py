@@ -14,6 +14,7 @@ import pytest
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.authorization import Rights
+from ksql_spark.config import Config
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
@@ -262,8 +263,13 @@ def test_few_rows_need_no_thread(world: World, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(NotHereError):
             at_once(f"s LIKE '{pattern}'")
     monkeypatch.setattr(lookups, "MAX_FOUND", len(expected["n = 5"]) - 1)
-    with pytest.raises(NotHereError):
-        at_once("n = 5")
+    world.services.current_config.config = Config({"ksql.query.pull.max.qps": 2})
+    service.query(Request("SELECT * FROM wide WHERE n = 1;"))
+    started = service.started
+    for _ in range(3):  # it counts where its rows are read
+        with pytest.raises(NotHereError):
+            at_once("n = 5")
+    assert service.started == started
 
 
 def test_the_order_of_forms_is_that_of_values() -> None:
