@@ -433,7 +433,6 @@ def test_a_cursor_goes_on_where_another_one_was(port: Port) -> None:
     assert engine.requests[-1].continuation_token is None
     with port.connect() as connection:
         connection.execute("SET ksql.position = 'after-3'")
-        connection.execute("SELECT a FROM rides")  # no push query
         with connection.transaction():
             connection.execute(declare)
             assert engine.requests[-1].continuation_token == "after-3"

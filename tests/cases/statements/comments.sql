@@ -13,11 +13,11 @@ INSERT INTO rides VALUES ('a', 1);
 --@restart
 COMMENT ON COLUMN per_zone.n IS NULL;
 COMMENT ON COLUMN per_zone.m IS 'There is no such column';
---@error
+--@error: INVALID_STATEMENT
 COMMENT ON TABLE nowhere IS 'There is no such table';
---@error
+--@error: SOURCE_UNKNOWN
 COMMENT ON STREAM per_zone IS 'It is a table';
---@error
+--@error: INVALID_STATEMENT
 INSERT INTO rides VALUES ('a', 2);
 --@output PER_ZONE folded
 SELECT * FROM busy;
