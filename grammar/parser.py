@@ -347,7 +347,7 @@ class KsqlParser(MatchRecognizeParser):
             self.skip(2)
             args: dict[str, Any] = {"this": name, "which": "AS OF"}
             if self.expect_one_of("TIMESTAMP", "POSITION") == "TIMESTAMP":
-                args["moments"] = [self._moment()]
+                args["moments"] = [self.moment()]
             else:
                 args["position"] = self.string()
             return self.build(nodes.PastSource, start, **args, alias_identifier=self.alias())
@@ -361,13 +361,13 @@ class KsqlParser(MatchRecognizeParser):
         moments = []
         if which == "CHANGES":
             self.expect_word("BETWEEN")
-            moments.append(self._moment())
+            moments.append(self.moment())
             self.expect_word("AND")
-            moments.append(self._moment())
+            moments.append(self.moment())
         args = {"this": name, "which": which, "moments": moments}
         return self.build(nodes.PastSource, start, **args, alias_identifier=self.alias())
 
-    def _moment(self) -> exp.Expr:
+    def moment(self) -> exp.Expr:
         """A time as text, or epoch milliseconds."""
         start = self._index
         if self.is_symbol(TokenType.NUMBER):

@@ -30,7 +30,16 @@ from ksql_spark.grammar.statements.describe import (
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, ReplayErrors, Resume, Terminate
+from ksql_spark.grammar.statements.lifecycle import (
+    Pause,
+    QueryControl,
+    Replay,
+    ReplayErrors,
+    ReplayLateRows,
+    Reprocess,
+    Resume,
+    Terminate,
+)
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
@@ -343,7 +352,7 @@ def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None
     return (Need(Role.DEVELOPER, Kind.SOURCE, name) for name in sources)
 
 
-def _replay(statement: ReplayErrors, catalog: Catalog) -> Iterator[Need]:
+def _replay(statement: Replay, catalog: Catalog) -> Iterator[Need]:
     yield from _reads(statement, catalog)
     for uses in catalog.uses(statement.query_id):
         if uses.writes:
@@ -403,6 +412,8 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     PrintTopic: _topic,
     Query: _query,
     ReplayErrors: _replay,
+    ReplayLateRows: _replay,
+    Reprocess: _write,
     Resume: _control,
     Rollback: _write,
     SetProperty: _nothing,

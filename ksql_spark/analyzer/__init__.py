@@ -22,10 +22,11 @@ from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_crea
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.analyzer.reads.binding import bind_read
-from ksql_spark.analyzer.reads.past import bind_verification
+from ksql_spark.analyzer.reads.past import bind_verification, moment_ms
 from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import bind_traces
 from ksql_spark.analyzer.select.queries import bind_query
@@ -34,6 +35,7 @@ __all__ = [
     "BoundChange",
     "BoundInsert",
     "BoundRow",
+    "Recomputation",
     "Scope",
     "appended",
     "bind_alter_source",
@@ -49,7 +51,9 @@ __all__ = [
     "bind_predicate",
     "bind_query",
     "bind_read",
+    "bind_recomputation",
     "bind_row_change",
+    "bind_selection",
     "bind_traces",
     "bind_type",
     "bind_verification",
@@ -63,6 +67,7 @@ __all__ = [
     "is_stateless",
     "kind_of_result",
     "mirrored_withins",
+    "moment_ms",
     "refreshed",
     "view_columns",
 ]

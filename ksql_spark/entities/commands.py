@@ -8,6 +8,7 @@ from typing import Any
 
 from ksql_spark.entities.base import Body, Entity
 from ksql_spark.entities.schemas import FieldInfo
+from ksql_spark.entities.versions import EvolutionSample
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,34 @@ class ErrorsReplayed(Entity, type="errors_replayed"):
     gone: int
     gone_records: tuple[str, ...]
     unknown: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsReprocessed(Entity, type="rows_reprocessed"):
+    """The answer to REPROCESS and REPLAY LATE ROWS.
+
+    Args:
+        name: the table.
+        query_id: of the query that maintains it.
+        is_preview: whether nothing was written.
+        windows: how many windows were computed again.
+        open_windows: were left alone, because the query still adds to them.
+        gone_windows: were left alone, because records of them are gone.
+        changed: rows that have other values, or are new.
+        removed: rows that are no longer there.
+        samples: the first rows that differ.
+    """
+
+    name: str
+    query_id: str
+    is_preview: bool
+    windows: int
+    open_windows: int
+    gone_windows: int
+    changed: int
+    removed: int
+    samples: tuple[EvolutionSample, ...]
     message: str
 
 

@@ -1,20 +1,24 @@
-"""Evaluates a stateless plan over records in memory: what it makes of each (runtime/queries/replay.py)."""
+"""Evaluates plans over records that are there: those that REPLAY ERRORS sends through a query once more, and
+those of the rows that REPROCESS computes again (runtime/queries/replay.py, reprocessing.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.functions import expr
 
+from ksql_spark.analyzer.rows.recomputing import OFFSET, PARTITION, Recomputation
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
-from ksql_spark.plan.stages import Stage
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION
-from ksql_spark.spark import jvm, sinks
+from ksql_spark.plan.stages import Plan, Stage
+from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
-from ksql_spark.spark.frames import Context
+from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.spark.processing_log import QueryLog
 
 #: headers that say how the bytes of a record are read (TopicSink.java)
@@ -63,7 +67,98 @@ def evaluate(
         also=[f"{ROWPARTITION} AS __p", f"{ROWOFFSET} AS __o"],
     )
     results = []
-    for row in encoded.collect():
+    for fields, record, unwritable in _records(session, encoded.collect(), stage.sink.topic):
+        results.append(Result(fields["__p"], fields["__o"], record, unwritable))
+    return sorted(results, key=lambda result: result[:2])
+
+
+class Recomputed(NamedTuple):
+    """A row of a table that was computed again: its record, the part of its key, why it cannot be written."""
+
+    record: Written
+    part: int
+    unwritable: str | None
+
+
+class Parts(NamedTuple):
+    """The parts of a query's keys, each with a stream time: see plan.distribution.Tasks."""
+
+    number: int
+    by_partition: bool
+
+    def text(self, groups: Iterable[str]) -> str:
+        """Text of a row's part over the columns of a Recomputation; ``groups``: see there."""
+        if self.by_partition:
+            return f"cast({PARTITION} AS int)"
+        key = ", ".join(f"'c{i}', {quoted(name)}" for i, name in enumerate(groups))
+        return f"ksql.kafka_partition(ksql.pack_key(named_struct({key})), {self.number})"
+
+
+def recomputed(
+    session: SparkSession,
+    recomputation: Recomputation,
+    plan: Plan,
+    sink_partitions: int,
+    parts: Parts,
+    frames: Iterable[DataFrame],
+    span: tuple[int, int],
+    setting: Callable[[str], Any],
+) -> Iterator[Recomputed]:
+    """The rows of a windowed table, computed again.
+
+    Args:
+        session: the batch's own session.
+        recomputation: the batch.
+        plan: the query's, which says how records are encoded.
+        sink_partitions: of the table's topic.
+        parts: of the query's keys.
+        frames: those of its inputs.
+        span: the least start of the windows that are wanted, and their greatest end, epoch ms.
+        setting: effective value of a property, by name.
+    """
+    rows = batch.build(session, recomputation.root, frames, setting)
+    rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
+    encoded = sinks.encode(
+        rows.selectExpr("*", f"false AS {NULL_VALUE}"),
+        plan.sink,
+        sink_partitions,
+        records=plan.records,
+        also=[f"{parts.text(recomputation.groups)} AS __part"],
+    )
+    for fields, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
+        yield Recomputed(record, fields["__part"], None if unwritable is None else unwritable[1])
+
+
+def stream_times(
+    session: SparkSession,
+    recomputation: Recomputation,
+    parts: Parts,
+    frames: Iterable[DataFrame],
+    processed: Mapping[int, int],
+    setting: Callable[[str], Any],
+) -> dict[int, int]:
+    """By part of the keys, a time that stream time has reached, epoch ms; without those without rows.
+
+    Args:
+        session: the batch's own session.
+        recomputation: the batch, which has one input.
+        parts: of the query's keys.
+        frames: those of its inputs.
+        processed: partition -> offset up to which the query has processed the input's topic.
+        setting: effective value of a property, by name.
+    """
+    rows = batch.build(session, recomputation.rows, frames, setting)
+    before = " OR ".join(f"({PARTITION} = {p} AND {OFFSET} < {offset})" for p, offset in processed.items())
+    processed_rows = rows.filter(before or "false")
+    timed = processed_rows.selectExpr(f"{parts.text(recomputation.groups)} AS part", ROWTIME)
+    return {row[0]: row[1] for row in timed.groupBy("part").agg(expr(f"max({ROWTIME})")).collect()}
+
+
+def _records(
+    session: SparkSession, encoded: Iterable[Row], topic: str
+) -> Iterator[tuple[dict[str, Any], Written, tuple[str, str] | None]]:
+    """The columns of each row that ``sinks.encode`` returns, its record, and Result.unwritable."""
+    for row in encoded:
         fields = row.asDict()
         key, value = (None if fields[n] is None else bytes(fields[n]) for n in ("key", "value"))
         reasons = ((name, jvm.unwritable(session, data)) for name, data in (("key", key), ("value", value)))
@@ -74,16 +169,14 @@ def evaluate(
         ]
         time_ms = fields["time"]
         record = Written(
-            stage.sink.topic,
+            topic,
             key,
             value,
             None if time_ms is None or time_ms < 0 else time_ms,
             headers,
             fields.get("partition"),
         )
-        unwritable = next(((name, reason) for name, reason in reasons if reason is not None), None)
-        results.append(Result(fields["__p"], fields["__o"], record, unwritable))
-    return sorted(results, key=lambda result: result[:2])
+        yield fields, record, next(((name, reason) for name, reason in reasons if reason is not None), None)
 
 
 def _frame(session: SparkSession, records: Sequence[Record]) -> DataFrame:

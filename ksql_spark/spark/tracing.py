@@ -1,4 +1,7 @@
-"""Finds the records that a row was made of: the query's plan as a batch over its topics (EXPLAIN ROW)."""
+"""Finds the records that a row was made of: the query's plan as a batch over its topics (EXPLAIN ROW).
+
+REPROCESS reads its inputs in the same way.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from ksql_spark.plan.trees import children
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted
-from ksql_spark.spark.sources import WHOLE_TOPICS
+from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges
 
 #: partition -> offset
 Offsets = Mapping[int, int]
@@ -69,12 +72,7 @@ def find(
         most: how many first and last places.
     """
     own = batch.session_for(session, trace.root, sum(sum(each.values()) for each in ends))
-    frames = [
-        _changes(own, consumer, number, relation, ends[number])
-        if relation.source.is_table
-        else _stream(own, consumer, number, relation, starts[number], ends[number])
-        for number, relation in enumerate(trace.inputs)
-    ]
+    frames = inputs(own, consumer, trace.inputs, starts, ends)
     places = _places(batch.build(own, trace.root, frames, setting), trace).persist()
     try:
         counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
@@ -86,6 +84,32 @@ def find(
         places.unpersist()
 
 
+def inputs(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    relations: Sequence[Source],
+    starts: Sequence[Offsets],
+    ends: Sequence[Offsets],
+    ranges: BatchRanges = WHOLE_TOPICS,
+) -> list[DataFrame]:
+    """The frames of a Tracer's inputs.
+
+    Args:
+        session: the batch's own session.
+        consumer: settings of Kafka's consumers.
+        relations: the inputs.
+        starts: for each the offsets where the query began; a partition that lacks: at its beginning.
+        ends: for each the offsets after the last records.
+        ranges: what is read of streams.
+    """
+    return [
+        _changes(session, consumer, number, relation, ends[number])
+        if relation.source.is_table
+        else _stream(session, consumer, number, relation, starts[number], ends[number], ranges)
+        for number, relation in enumerate(relations)
+    ]
+
+
 def _stream(
     session: SparkSession,
     consumer: Mapping[str, str],
@@ -93,8 +117,9 @@ def _stream(
     relation: Source,
     starts: Offsets,
     ends: Offsets,
+    ranges: BatchRanges,
 ) -> DataFrame:
-    frame = batch.stream(session, consumer, relation, ends, WHOLE_TOPICS)
+    frame = batch.stream(session, consumer, relation, ends, ranges)
     partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
     before = [
         f"({partition} = {number} AND {offset} < {start})" for number, start in starts.items() if start > 0

@@ -25,7 +25,14 @@ from ksql_spark.grammar.statements.describe import (
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
-from ksql_spark.grammar.statements.lifecycle import Pause, ReplayErrors, Resume, Terminate
+from ksql_spark.grammar.statements.lifecycle import (
+    Pause,
+    ReplayErrors,
+    ReplayLateRows,
+    Reprocess,
+    Resume,
+    Terminate,
+)
 from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
 from ksql_spark.grammar.statements.session import (
     AlterSystem,
@@ -90,7 +97,7 @@ from ksql_spark.statements.definitions import (
     views,
 )
 from ksql_spark.statements.queries import lifecycle
-from ksql_spark.statements.rows import failed_records, inserts, row_changes, tracing
+from ksql_spark.statements.rows import failed_records, inserts, reprocessing, row_changes, tracing
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
@@ -135,6 +142,8 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     Pause: lifecycle.pause,
     PauseSink: sinks.pause_sink,
     ReplayErrors: failed_records.replay_errors,
+    ReplayLateRows: reprocessing.replay_late_rows,
+    Reprocess: reprocessing.reprocess,
     Resume: lifecycle.resume,
     ResumeSink: sinks.resume_sink,
     Rollback: versions.rollback,

@@ -233,6 +233,19 @@ PAGES: Mapping[type[Statement], Page] = {
         "send the records that failed in a query through it once more",
         ("REPLAY ERRORS OF CSAS_PAID_1 WHERE stage = 'PROCESSING';",),
     ),
+    lifecycle.ReplayLateRows: Page(
+        ("REPLAY LATE ROWS",),
+        "compute the windows again that records came too late for",
+        ("REPLAY LATE ROWS OF CTAS_SALES_1;", "REPLAY LATE ROWS OF CTAS_SALES_1 WITH (PREVIEW = true);"),
+    ),
+    lifecycle.Reprocess: Page(
+        ("REPROCESS",),
+        "compute rows of closed windows again, and write those that differ",
+        (
+            "REPROCESS sales WHERE shop = 'north' FROM '2026-03-01' TO '2026-03-02' WITH (PREVIEW = true);",
+            "REPROCESS sales FROM '2026-03-01T09:00' TO '2026-03-01T17:00';",
+        ),
+    ),
     sinks.CreateSink: Page(
         ("CREATE SINK",),
         "keep a lake table, or one of a database, in step with a stream or table",

@@ -113,10 +113,7 @@ def _evolution(entity: Entity) -> Iterator[Part]:
         yield label("Rows", "{:,} before, {:,} in the new version".format(*entity["rows"]))
     for name, count in (entity.get("columnsChanged") or {}).items():
         yield label(f"  {name}", f"differs for {count:,} key{'' if count == 1 else 's'}")
-    samples = entity.get("samples") or []
-    if samples:
-        shown = [[json.dumps(s[part]) if s[part] else "-" for part in ("key", "old", "new")] for s in samples]
-        yield table(["Key", "Before", "New version"], shown)
+    yield from _samples(entity, "New version")
     if entity.get("isManual") and entity.get("state") in ("caught up", "verified"):
         subject = entity.get("name")
         if entity.get("reason"):
@@ -126,6 +123,18 @@ def _evolution(entity: Entity) -> Iterator[Part]:
             )
         else:
             yield f"SWAP {subject}; lets the new version take over."
+
+
+def _samples(entity: Entity, new: str) -> Iterator[Part]:
+    samples = entity.get("samples") or []
+    if samples:
+        shown = [[json.dumps(s[part]) if s[part] else "-" for part in ("key", "old", "new")] for s in samples]
+        yield table(["Key", "Before", new], shown)
+
+
+def _reprocessed(entity: Entity) -> Iterator[Part]:
+    yield from _message(entity)
+    yield from _samples(entity, "Computed again")
 
 
 def _versions(entity: Entity) -> Iterator[Part]:
@@ -669,6 +678,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "describe_function": _function,
     "drop_connector": _connector,
     "errors_replayed": _message,
+    "rows_reprocessed": _reprocessed,
     "evolution_description": _evolution,
     "freshness": _freshness,
     "function_names": _functions,

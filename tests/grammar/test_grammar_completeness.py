@@ -25,6 +25,7 @@ ABSTRACT = {
 } | {
     "Pattern",
     "PropertyStatement",
+    "Replay",
     "PropertyAssignment",
 }
 

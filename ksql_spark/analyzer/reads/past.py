@@ -125,7 +125,7 @@ def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str,
     if relation.position is not None:
         return Past(table, None, None, _position(relation.position), place(relation.position))
     moment_nodes = relation.moments or []
-    moments = [_moment(moment) for moment in moment_nodes]
+    moments = [moment_ms(moment) for moment in moment_nodes]
     return Past(table, moments[0] if len(moments) > 1 else None, moments[-1], place=place(moment_nodes[0]))
 
 
@@ -138,13 +138,18 @@ def _position(node: exp.Expr) -> dict[int, int]:
     return offsets
 
 
-def _moment(node: exp.Expr) -> int:
+def moment_ms(node: exp.Expr) -> int:
+    """A moment as a statement has it, in epoch milliseconds.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if it is none.
+    """
     if isinstance(node, nodes.IntegerLiteral):
         return node.value
-    moment_ms = timestamp_text.epoch_ms(str(node.this))
-    if moment_ms is None:
+    ms = timestamp_text.epoch_ms(str(node.this))
+    if ms is None:
         raise invalid(f"Expected an ISO 8601 time or milliseconds since 1970, got '{node.this}'.", node)
-    return moment_ms
+    return ms
 
 
 def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaStore:
@@ -155,4 +160,4 @@ def with_sources(metastore: MetaStore, sources: Iterable[DataSource]) -> MetaSto
     return copy
 
 
-__all__ = ["NEW", "OLD", "bind_past", "bind_verification", "rows_by_source"]
+__all__ = ["NEW", "OLD", "bind_past", "bind_verification", "moment_ms", "rows_by_source"]

@@ -1,4 +1,5 @@
-"""The plan of a SELECT as a batch that carries the places of records along, for EXPLAIN ROW (tracing.py).
+"""The plan of a SELECT as a batch that carries the places of records along, for EXPLAIN ROW (tracing.py) and
+REPROCESS (recomputing.py).
 
 No step drops a row: it adds a column that tells whether the row passes, and joins are outer joins. What
 depends on other rows (the first of a key, the best of a group) looks at those that pass all steps below, in
@@ -103,7 +104,8 @@ class Tracer:
     A node that it makes has the columns of the node that it stands for, ROWTIME, and those of ``Trace``.
     """
 
-    def __init__(self, *, is_ordered: bool) -> None:
+    def __init__(self, *, is_ordered: bool, statement: str = "EXPLAIN ROW") -> None:
+        self._statement = statement
         self.inputs: list[Source] = []
         self.steps: list[str] = []
         self.joins_versions = False
@@ -112,6 +114,20 @@ class Tracer:
         self._column_count = 0
         #: the columns that depend on results of OVER, which are not computed
         self._unknown: set[str] = set()
+
+    @property
+    def passes(self) -> Expression:
+        """Whether a row passes all steps."""
+        return self._all_below.passes
+
+    @property
+    def arrivals(self) -> tuple[SortKey, ...]:
+        """The order in which a task takes the rows, if it is known."""
+        return self._all_below.arrivals
+
+    @property
+    def _all_below(self) -> _Below:
+        return _Below(range(len(self.inputs)), range(len(self.steps)))
 
     def carried(self, node: Node) -> Node:
         """The node over all records, also those that it drops."""
@@ -146,15 +162,15 @@ class Tracer:
             case Join(is_loaded_first=True):
                 raise KsqlError(
                     "INVALID_STATEMENT",
-                    reason="EXPLAIN ROW does not support FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP: which row "
-                    "of the table a record met depends on when it was read.",
+                    reason=f"{self._statement} does not support FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP: "
+                    "which row of the table a record met depends on when it was read.",
                     hint="FOR SYSTEM_TIME AS OF the stream's ROWTIME makes rows that can be explained.",
                 )
             case Join(type=kind) if kind in (STREAM_TABLE, REPLICATED):
                 return self._join_of_versions(node)
             case Join():
                 return self._join(node)
-        raise _unsupported(node)
+        raise self._unsupported(node)
 
     def _filtered(self, below: Node, predicate: Expression) -> Node:
         where = f"WHERE {written_out(predicate, {})} is not true"
@@ -229,7 +245,14 @@ class Tracer:
     def check(self, *used: Expression) -> None:
         """Refuse what depends on results of OVER."""
         if any(columns_in(each) & self._unknown for each in used):
-            raise _not_yet(*_UNSUPPORTED[Over])
+            raise self._not_yet(*_UNSUPPORTED[Over])
+
+    def _unsupported(self, node: Node) -> KsqlError:
+        return self._not_yet(*_UNSUPPORTED.get(type(node), (type(node).__name__, None)))
+
+    def _not_yet(self, what: str, hint: str | None) -> KsqlError:
+        reason = f"{self._statement} does not support {what} yet."
+        return KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
     def _name(self, items: Iterable[NamedExpression]) -> None:
         """Note which of the new columns depend on results of OVER."""
@@ -360,7 +383,7 @@ class Tracer:
             case Project(child, keys, values):
                 below = self._versions(child)
                 return _with(below, (*keys, *values), _hidden(below))
-        raise _unsupported(node)
+        raise self._unsupported(node)
 
     def _side(self, node: Node) -> _Side:
         inputs, steps = len(self.inputs), len(self.steps)
@@ -579,14 +602,6 @@ def kept_column(column: Column) -> NamedExpression:
 def replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
     """``expression`` over the columns of which ``columns`` are made."""
     return transform(expression, lambda e: columns.get(e.name) if isinstance(e, ColumnRef) else None)
-
-
-def _unsupported(node: Node) -> KsqlError:
-    return _not_yet(*_UNSUPPORTED.get(type(node), (type(node).__name__, None)))
-
-
-def _not_yet(what: str, hint: str | None) -> KsqlError:
-    return KsqlError("INVALID_STATEMENT", reason=f"EXPLAIN ROW does not support {what} yet.", hint=hint)
 
 
 __all__ = [

@@ -279,6 +279,15 @@ class Checkpoint:
             return replace(there, readers=there.count)
         return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
 
+    def parts(self) -> tuple[int, bool] | None:
+        """Tasks.partitions and Tasks.by_partition of the state here; None: there is none.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        tasks = self._noted().get("tasks")
+        return None if tasks is None else (int(tasks["partitions"]), bool(tasks["by_partition"]))
+
     def check_layout(
         self, layout: Mapping[str, str], spark_version: str, appended: Collection[str] = ()
     ) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from ksql_spark.errors import KsqlError
@@ -306,12 +306,22 @@ class QueryManager(QueryRegistry):
     def restart(self, query_id: str) -> None:
         """Stop a query and start it again, for example with other settings; a paused query stays paused."""
         query = self.find(query_id)
-        if query is None:
-            return
+        if query is not None:
+            with self.stopped(query):
+                pass
+
+    @contextlib.contextmanager
+    def stopped(self, query: ManagedQuery) -> Iterator[None]:
+        """A context in which a query has committed all that it has read, and does not run."""
         with query.control:
-            if query.state is not State.PAUSED:
+            is_paused = query.state is State.PAUSED
+            if not is_paused:
                 self._runs.drain_and_end(query)
-                self.start_or_fail(query)
+            try:
+                yield
+            finally:
+                if not is_paused and self.has(query):
+                    self.start_or_fail(query)
 
     def rebuild(self, query: ManagedQuery) -> None:
         """Remove a query's state and internal topics, and start it where it first started.

@@ -121,14 +121,17 @@ def _described(text: str, query: ManagedQuery, table: DataSource, services: Serv
         keys_removed=None if changes is None else changes.removed,
         rows=None if rows is None else rows.rows,
         columns_changed={} if rows is None else rows.columns,
-        samples=tuple(
-            EvolutionSample(
-                key=_shown(sample.key, table),
-                old=_shown(sample.old, table),
-                new=_shown(sample.new, query.plan.sink),
-            )
-            for sample in (() if rows is None else rows.samples)
-        ),
+        samples=() if rows is None else samples_of(rows, table, query.plan.sink),
+    )
+
+
+def samples_of(
+    comparison: verification.Comparison, old: DataSource, new: DataSource
+) -> tuple[EvolutionSample, ...]:
+    """The first rows that differ as answers show them; ``old``, ``new``: the table's versions."""
+    return tuple(
+        EvolutionSample(key=_shown(sample.key, old), old=_shown(sample.old, old), new=_shown(sample.new, new))
+        for sample in comparison.samples
     )
 
 
@@ -146,4 +149,4 @@ def _shown(row: Mapping[str, Any] | None, table: DataSource) -> dict[str, Any] |
     return {name: api_value(value, types.get(name, BIGINT)) for name, value in row.items()}
 
 
-__all__ = ["describe_evolution"]
+__all__ = ["describe_evolution", "samples_of"]

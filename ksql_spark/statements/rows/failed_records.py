@@ -12,6 +12,7 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ErrorsReplayed
 from ksql_spark.errors import query_hint
 from ksql_spark.grammar.nodes import LogOf, Select, Statement, SubQuery
+from ksql_spark.grammar.statements import lifecycle
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.plan.explain import title
@@ -29,7 +30,7 @@ from ksql_spark.statements.base.context import Action, Immediate, StatementConte
 _TIMEOUT_S = 30.0
 #: how many partitions and ranges of offsets of records that are gone the answer names
 _NAMED = 20
-_SELECTION = """
+_FAILED = """
 SELECT `TOPIC`, `PARTITION`, `OFFSET`, MAX(`ATTEMPT`) AS `ATTEMPT`, COUNT(*) AS `ERRORS`
 FROM (SELECT * FROM ERRORS OF `X`) WHERE NOT `REPLAYED` GROUP BY `TOPIC`, `PARTITION`, `OFFSET`;
 """
@@ -58,22 +59,15 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     """Send the records of a query's errors through its current version once more."""
     check_known_queries(statement, context)
     query = _replayable(statement, context)
-    services, config = context.services, context.config
-    bound = analyzer.bind_read(_selection(statement).query, context.metastore, config)
-    assert isinstance(bound, Job)
-    consumer = {
-        **services.client_settings("consumer", context.properties),
-        "isolation.level": "read_committed",  # what a replay that was aborted has said is not true
-    }
+    services = context.services
+    bound = bind_entries(statement, _FAILED, context)
     (topic,) = query.plan.last.topics
     unknown = 0
 
     def find() -> list[Failed]:
         nonlocal unknown
-        session = services.spark.session()
-        rows = batch.run(bound, services.views, session, consumer, _TIMEOUT_S, config.__getitem__)
         failed = []
-        for of_topic, partition, offset, attempt, count in _values(rows):
+        for of_topic, partition, offset, attempt, count in read_entries(bound, context):
             if of_topic == topic and partition is not None:
                 failed.append(Failed(partition, offset, attempt))
             else:
@@ -84,7 +78,7 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
         services.spark.await_start()
         if not master.is_local(str(services.spark.session().sparkContext.master)):
             raise invalid("REPLAY ERRORS needs Spark in the server's own JVM (ksql.spark.master = 'local').")
-        done = Replay(query, services.queries.environment, _writer_id(query, context)).run(find)
+        done = Replay(query, services.queries.environment, writer_id(query, context)).run(find)
         return _answer(statement, query, topic, done, unknown)
 
     return Immediate(run, waits=True)
@@ -132,9 +126,18 @@ def _problem(plan: Plan) -> str | None:
     return None
 
 
-def _selection(statement: ReplayErrors) -> Query:
-    """The query that finds the records; errors in it show the statement."""
-    query = grammar.parse_one(_SELECTION)
+def bind_entries(statement: lifecycle.Replay, selection: str, context: StatementContext) -> Job:
+    """The job that finds what REPLAY asks for in the processing log.
+
+    Args:
+        statement: names the query, and which entries; errors show it.
+        selection: a SELECT with one sub-query, whose FROM and WHERE are replaced by those of the statement.
+        context: of the statement.
+
+    Raises:
+        KsqlError: as bind_read.
+    """
+    query = grammar.parse_one(selection)
     assert isinstance(query, Query) and isinstance(query.query, Select)
     inner = query.query.relation
     assert isinstance(inner, SubQuery) and isinstance(inner.query, Select)
@@ -142,10 +145,24 @@ def _selection(statement: ReplayErrors) -> Query:
     if statement.where is not None:
         inner.query.set("where", statement.where.copy())
     query.query.parent = statement
-    return query
+    bound = analyzer.bind_read(query.query, context.metastore, context.config)
+    assert isinstance(bound, Job)
+    return bound
 
 
-def _values(rows: batch.BatchResult) -> Iterator[list[Any]]:
+def read_entries(bound: Job, context: StatementContext) -> Iterator[list[Any]]:
+    """The rows of what bind_entries returns, up to the end of the processing log.
+
+    Raises:
+        KsqlError: as batch.run.
+    """
+    services = context.services
+    consumer = {
+        **services.client_settings("consumer", context.properties),
+        "isolation.level": "read_committed",  # what a replay that was aborted has said is not true
+    }
+    session, setting = services.spark.session(), context.config.__getitem__
+    rows = batch.run(bound, services.views, session, consumer, _TIMEOUT_S, setting)
     try:
         while (some := rows.read(_TIMEOUT_S)) is not None:
             for row in some:
@@ -154,7 +171,8 @@ def _values(rows: batch.BatchResult) -> Iterator[list[Any]]:
         rows.close()
 
 
-def _writer_id(query: ManagedQuery, context: StatementContext) -> str:
+def writer_id(query: ManagedQuery, context: StatementContext) -> str:
+    """The transactional id of what writes results of a query beside it: one at a time."""
     return f"_confluent-ksql-{context.config['ksql.service.id']}query_{query.id}-replay"
 
 

@@ -37,7 +37,7 @@ MOST = 100
 
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
-    query, bound = _writer(statement.name, context)
+    query, bound = writer_of(statement.name, context, "EXPLAIN ROW")
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
         if source.topic_pattern is not None:
@@ -48,8 +48,13 @@ def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     return Immediate(lambda: _explained(statement, query, traces, context), waits=True)
 
 
-def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, PersistentQuery]:
-    """The query that writes a stream or table.
+def writer_of(name: str, context: StatementContext, statement: str) -> tuple[ManagedQuery, PersistentQuery]:
+    """The query that writes a stream or table, and what it was bound to.
+
+    Args:
+        name: of the stream or table.
+        context: of the statement.
+        statement: its words, for errors.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if none does, or several do.
@@ -61,7 +66,7 @@ def _writer(name: str, context: StatementContext) -> tuple[ManagedQuery, Persist
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint="PRINT shows them.")
     if len(writers) > 1:
         ids = ", ".join(query.id for query in writers)
-        reason = f"EXPLAIN ROW does not support results of several queries yet: {ids} write {name}."
+        reason = f"{statement} does not support results of several queries yet: {ids} write {name}."
         hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
     bound = writers[0].logical
@@ -109,7 +114,7 @@ def _traced(
     context: StatementContext,
 ) -> TracedRecords:
     topics = [relation.source.topic for relation in trace.inputs]
-    starts = _starts(statement.name, query, context)
+    starts = starts_of(statement.name, query, context)
     return tracing.find(
         context.services.spark.session(),
         context.services.client_settings("consumer", context.properties),
@@ -122,7 +127,7 @@ def _traced(
     )
 
 
-def _starts(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
+def starts_of(name: str, query: ManagedQuery, context: StatementContext) -> Mapping[str, Mapping[str, int]]:
     """Return where the query began to read; after UNDROP, before the DROP, as its rows remain."""
     versions = context.services.versions.of(name)
     if not versions or versions[-1].way != UNDROPPED:
@@ -204,7 +209,7 @@ def _notes(
             "Of a table that a stream is joined with, the row of the record's time is told; "
             "the query has met the row that was there when the record came."
         )
-    if _starts(statement.name, query, context) != query.starts:
+    if starts_of(statement.name, query, context) != query.starts:
         notes.append(
             "UNDROP has brought the query back: what it had read before the DROP counts as read, "
             "though it has forgotten that."

@@ -18,9 +18,10 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
-from ksql_spark.entities.commands import ErrorsReplayed, RowsChanged
+from ksql_spark.entities.commands import ErrorsReplayed, RowsChanged, RowsReprocessed
 from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
+from ksql_spark.entities.versions import EvolutionSample
 from ksql_spark.entities.wire import ENTITIES, schemas, to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -221,6 +222,22 @@ def bodies(world: World) -> Iterator[str]:
         statement_text=text, query_id="CSAS_A_2", message="Replayed 3 records.", **numbers
     )
     yield statement_text(answer)
+    yield "> REPROCESS w;"  # as it needs a topic
+    yield statement_text(
+        RowsReprocessed(
+            statement_text="REPROCESS w",
+            name="W",
+            query_id="CTAS_W_3",
+            is_preview=False,
+            windows=2,
+            open_windows=1,
+            gone_windows=0,
+            changed=1,
+            removed=0,
+            samples=(EvolutionSample(key={"K": "a"}, old={"N": 1}, new={"N": 2}),),
+            message="2 windows of W computed again: 1 row changed, 0 removed.",
+        )
+    )
     yield "> UPDATE t SET v = 1 WHERE k = 'a';"  # as it needs a topic
     text, told = "UPDATE t SET v = 1 WHERE k = 'a'", "1 row of T updated"
     yield statement_text(RowsChanged(statement_text=text, operation="UPDATE", count=1, message=told))
