@@ -1,4 +1,4 @@
-"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 83)."""
+"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 85)."""
 
 from __future__ import annotations
 
