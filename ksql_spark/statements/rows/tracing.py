@@ -31,8 +31,7 @@ from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
-from ksql_spark.runtime.reading.stored_row import StoredRow
-from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.runtime.reading.stored_row import StoredRow, split_key
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
 from ksql_spark.schema import ROWTIME, WINDOW_BOUNDS, Column
 from ksql_spark.schema_registry import SchemaRegistry
