@@ -18,13 +18,14 @@ from ksql_spark.analyzer.definitions.origins import bind_origin
 from ksql_spark.analyzer.definitions.persistent import bind_persistent, is_stateless, kind_of_result
 from ksql_spark.analyzer.definitions.replacing import check_query_replacement
 from ksql_spark.analyzer.definitions.sinks import bind_create_sink
-from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source
+from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source, check_free
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.analyzer.reads.binding import bind_read
 from ksql_spark.analyzer.reads.past import bind_verification
 from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
+from ksql_spark.analyzer.relations.query_log import topic_of
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import bind_traces
@@ -54,6 +55,7 @@ __all__ = [
     "bind_type",
     "bind_verification",
     "check_evolution",
+    "check_free",
     "check_query_replacement",
     "check_view",
     "check_written_rows",
@@ -64,5 +66,6 @@ __all__ = [
     "kind_of_result",
     "mirrored_withins",
     "refreshed",
+    "topic_of",
     "view_columns",
 ]
