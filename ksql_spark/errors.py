@@ -121,9 +121,9 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "ERRORS_NOT_KEPT": Condition(
         40001,
-        "Errors and late rows are only counted, because there is no stream {stream} to read them from. Start "
-        "the server with ksql.logging.processing.topic.auto.create=true and "
-        "ksql.logging.processing.stream.auto.create=true.",
+        "Errors and late rows are only counted, because there is no stream {stream} to read them from. "
+        "CREATE STREAM {stream} WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1); keeps "
+        "them from now on.",
     ),
     "EVOLUTION_UNFINISHED": Condition(40901, "{reason}"),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
