@@ -11,6 +11,7 @@ COMMENT ON VIEW busy IS 'Zones with several rides';
 INSERT INTO rides VALUES ('a', 1);
 --@output PER_ZONE folded
 -- zone | n
+-- a    | 1
 --@restart
 COMMENT ON COLUMN per_zone.n IS NULL;
 COMMENT ON COLUMN per_zone.m IS 'There is no such column';
