@@ -16,7 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ksql_spark.config import Config
 from ksql_spark.entities.wire import schemas
 from ksql_spark.server import errors
-from ksql_spark.server.console import Console, prefers_page
+from ksql_spark.server.accept import prefers_page
+from ksql_spark.server.console import Console
 from ksql_spark.server.endpoints import Endpoints
 from ksql_spark.server.host import Host
 from ksql_spark.server.logs import RequestIds

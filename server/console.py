@@ -10,8 +10,6 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from ksql_spark.server.accept import qualities
-
 #: a link to console/dist in a checkout
 FOLDER = Path(__file__).parents[1] / "console"
 PAGE = "index.html"
@@ -83,18 +81,3 @@ class Console:
             return file
         except OSError:
             return None
-
-
-def prefers_page(scope: Scope) -> bool:
-    """Whether a client would rather have HTML than JSON: a browser that opens a page, by its Accept.
-
-    >>> prefers_page({"type": "http", "headers": [(b"accept", b"text/html,application/xml;q=0.9,*/*;q=0.8")]})
-    True
-    >>> prefers_page({"type": "http", "headers": [(b"accept", b"application/json, text/html;q=0.5")]})
-    False
-    >>> prefers_page({"type": "http", "headers": [(b"accept", b"*/*")]})
-    False
-    """
-    weights = dict(qualities(",".join(Headers(scope=scope).getlist("accept"))))
-    html = weights.get("text/html", 0.0)
-    return html > 0 and html >= max(weights.get("application/json", 0.0), weights.get("*/*", 0.0))

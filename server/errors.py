@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
-from ksql_spark.server.console import prefers_page
+from ksql_spark.server.accept import prefers_page
 
 LOG = logging.getLogger(__name__)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import RedirectResponse, Response
 
-from ksql_spark.server.console import PAGE, Console, prefers_page
+from ksql_spark.server.accept import prefers_page
+from ksql_spark.server.console import PAGE, Console
 from ksql_spark.server.endpoints import Router, Rules
 from ksql_spark.server.errors import NOT_FOUND, RequestError
 from ksql_spark.server.models import described

@@ -96,6 +96,12 @@ def test_other_files_are_not_there(client: AppClient, name: str) -> None:
 
 
 @pytest.mark.usefixtures("both")
+def test_a_browser_at_an_unknown_path_gets_the_console(client: AppClient) -> None:
+    answer = client.get("/nothing", headers=BROWSER, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (302, "/#/nothing")
+    assert client.get("/nothing").status_code == 404
+
+
 def test_no_path_is_an_error_of_the_server(engine: FakeEngine) -> None:
     """Endpoints whose paths end with a client's text, and paths of none, over the wire."""
     endpoints = {("GET", ""), ("POST", "/ksql")}
