@@ -6,6 +6,13 @@
     # recovery with a million groups
     python bench/many.py --queries 20 --state-rows 1000000 --seconds 5 --settle 5
 
+    # pauses at checkpoints, restart, memory and disk of one query with millions of keys
+    python bench/many.py --queries 1 --partitions 2 --kinds aggregate --state-rows 3000000 --uniform
+        --property ksql.checkpoint.interval.ms=10000
+
+    # the first minute of a server under load, second by second
+    python bench/many.py --queries 20 --partitions 2 --only-load --step 1 --settle 0
+
     # the cost of idle aggregates
     python bench/many.py --queries 10,20,100 --partitions 1,2,12 --kinds aggregate
 
@@ -16,11 +23,11 @@ server for each number of partitions, to which queries are added. For each numbe
 * CPU (cores), resident memory (MB) and threads of the server's processes (Python and Spark's JVM; separately
   the broker) while no records arrive, over --seconds,
 * for the last number: latency of records that arrive at a total of --rate, distributed over all queries'
-  inputs: the p50 of each --step seconds from the first record on, then percentiles of all records after the
-  first --settle seconds,
+  inputs: p50 and p99 of each --step seconds from the first record on, then percentiles of all records after
+  the first --settle seconds,
 * for the last number: how long all queries take to respond again after kill -9 of Spark's JVM, and how long a
   stopped server takes to start again, until every query responds. --state-rows puts that many groups into the
-  aggregates before.
+  state before; with --uniform, records come for all of them instead of 100 keys.
 
 Targets: 20 queries in at most 0.2 core and 1.2 GB, 6 mcore for each further query, and 100 queries with
 p50 <= 50 ms at 500 records/s.
@@ -31,12 +38,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import signal
 import statistics
 import tempfile
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -50,6 +59,12 @@ STATEMENTS = {
     " SELECT k, n * 2 AS n, sent FROM i{n} WHERE n >= 0 EMIT CHANGES;",
     "aggregate": "CREATE TABLE o{n} WITH (KAFKA_TOPIC = 'o{n}') AS"
     " SELECT k, COUNT(*) AS c, SUM(n) AS total, MAX(sent) AS sent FROM i{n} GROUP BY k EMIT CHANGES;",
+    "windows": "CREATE TABLE o{n} WITH (KAFKA_TOPIC = 'o{n}') AS SELECT k, COUNT(*) AS c, MAX(sent) AS sent"
+    " FROM i{n} WINDOW TUMBLING (SIZE 1 DAY) GROUP BY k EMIT CHANGES;",
+    "join": "CREATE TABLE t{n} (id STRING PRIMARY KEY, n BIGINT) WITH (KAFKA_TOPIC = 'i{n}',"
+    " VALUE_FORMAT = 'JSON');"
+    " CREATE STREAM o{n} WITH (KAFKA_TOPIC = 'o{n}') AS SELECT s.k AS k, s.n + t.n AS n, sent"
+    " FROM i{n} s LEFT JOIN t{n} t ON s.k = t.id EMIT CHANGES;",
 }
 SOURCE = (
     "CREATE STREAM i{n} (k STRING, n BIGINT, sent BIGINT)"
@@ -85,9 +100,15 @@ class Processes:
 
 
 class Probe:
-    """Sends records to i0, i1 … in turn, and receives the queries' output."""
+    """Sends records to i0, i1 … in turn, and receives the queries' output.
 
-    def __init__(self, servers: str, count: int) -> None:
+    Args:
+        servers: of the cluster.
+        count: how many queries there are.
+        rows: records are of that many groups; 0 means of KEYS other ones.
+    """
+
+    def __init__(self, servers: str, count: int, rows: int = 0) -> None:
         self._producer = Producer({"bootstrap.servers": servers, "linger.ms": 0, "acks": 1, "log_level": 0})
         self._consumer = Consumer(
             {
@@ -98,6 +119,7 @@ class Probe:
             }
         )
         self._count = count
+        self._rows = rows
         partitions = [
             TopicPartition(f"o{n}", p)
             for n in range(count)
@@ -118,13 +140,13 @@ class Probe:
             if message is None or message.error() or message.value() is None:
                 continue
             now = time.time()
-            body = json.loads(message.value())
+            body = json.loads(message.value() or b"")
             sent = body["SENT" if "SENT" in body else "sent"] / 1e6
             self.received[int(str(message.topic())[1:])].append((sent, now))
 
     def send(self, number: int) -> None:
         """Send record ``number`` to the next topic in turn."""
-        key = str(number % KEYS)
+        key = f"g{random.randrange(self._rows)}" if self._rows else str(number % KEYS)
         body = {"k": key, "n": number, "sent": time.time_ns() // 1000}
         self._producer.produce(f"i{number % self._count}", json.dumps(body).encode(), key.encode())
         self._producer.poll(0)
@@ -201,7 +223,10 @@ def main() -> None:
         help="partitions of each topic; several numbers, separated by commas, run in turn (default 1)",
     )
     parser.add_argument(
-        "--step", type=float, default=10, help="report the p50 of each so many seconds of load (default 10)"
+        "--step",
+        type=float,
+        default=10,
+        help="report p50 and p99 of each so many seconds of load (default 10)",
     )
     parser.add_argument(
         "--property",
@@ -209,8 +234,12 @@ def main() -> None:
         default=[],
         help="NAME=VALUE, a property of the server; may be repeated",
     )
-    parser.add_argument("--state-rows", type=int, default=0, help="groups of all aggregates (default 0)")
+    parser.add_argument("--state-rows", type=int, default=0, help="groups in all states (default 0)")
+    parser.add_argument("--uniform", action="store_true", help="load all groups, not 100 keys")
     parser.add_argument("--no-load", action="store_true", help="measure only the idle cost")
+    parser.add_argument(
+        "--only-load", action="store_true", help="measure only latency, from when the queries have started"
+    )
     options = parser.parse_args()
     for partitions in options.partitions.split(","):
         _measure(int(partitions), options)
@@ -227,11 +256,18 @@ def _measure(partitions: int, options: argparse.Namespace) -> None:
         try:
             engine.start(lambda text: None)
             time.sleep(options.wait)
+            if options.only_load:
+                took = start_queries(engine, 0, numbers[-1], partitions, options)
+                print(f"{numbers[-1]} queries started in {took:.1f} s", flush=True)
+                _load(engine, numbers[-1], options)
+                return
             _idle(engine, numbers, partitions, options)
             if not options.no_load:
                 if options.state_rows:
                     _fill(engine, numbers[-1], options)
                 _load(engine, numbers[-1], options)
+                files = (p for p in Path(folder, "checkpoints").rglob("*") if p.is_file())
+                print(f"{sum(p.stat().st_size for p in files) / 1e6:.0f} MB of checkpoints", flush=True)
                 _kill(engine, numbers[-1])
                 engine.stop()
                 engine = Engine(config)
@@ -266,7 +302,7 @@ def _idle(engine: Engine, numbers: list[int], partitions: int, options: argparse
 
 def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     processes = Processes()
-    probe = Probe(engine.services.admin.servers, count)
+    probe = Probe(engine.services.admin.servers, count, options.state_rows if options.uniform else 0)
     first = time.time()
     total = probe.send_for(options.settle, options.rate)
     began, cpu = time.time(), processes.cpu_s("server")
@@ -280,33 +316,41 @@ def _load(engine: Engine, count: int, options: argparse.Namespace) -> None:
     steps: dict[int, list[float]] = {}
     for sent, latency in pairs:
         steps.setdefault(int((sent - first) / options.step), []).append(latency)
-    medians = ", ".join(f"{statistics.median(steps[step]):.1f}" for step in sorted(steps))
-    print(f"{count} queries, p50 of each {options.step:g} s from the first record on, in ms: {medians}")
-    shares = statistics.quantiles([latency for sent, latency in pairs if sent >= began], n=100)
+    shares_of = [_shares(steps[step]) for step in sorted(steps) if len(steps[step]) > 1]
+    shown = ", ".join(f"{shares[49]:.1f}/{shares[98]:.0f}" for shares in shares_of)
+    print(f"{count} queries, p50/p99 of each {options.step:g} s from the first record on, in ms: {shown}")
+    shares = _shares([latency for sent, latency in pairs if sent >= began])
     print(
         f"{count} queries, {options.rate:g} records/s in total: {came} of {total} records,"
-        f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, {cores:.2f} cores",
+        f" p50 {shares[49]:.1f} ms, p95 {shares[94]:.1f}, p99 {shares[98]:.1f}, longest"
+        f" {max(latency for _, latency in pairs):.0f}, {cores:.2f} cores,"
+        f" {processes.memory_mb('server'):.0f} MB",
         flush=True,
     )
 
 
+def _shares(latencies: list[float]) -> list[float]:
+    """The percentiles, from the first to the 99th."""
+    return statistics.quantiles(latencies, n=100)
+
+
 def _fill(engine: Engine, count: int, options: argparse.Namespace) -> None:
-    """Put groups into the aggregates."""
+    """Put groups into the state."""
     admin, kinds = engine.services.admin, options.kinds.split(",")
-    aggregates = [n for n in range(count) if kinds[n % len(kinds)] == "aggregate"]
-    before = sum(admin.end_offsets(*(f"o{n}" for n in aggregates)).values())
+    keeping = [n for n in range(count) if kinds[n % len(kinds)] != "stateless"]
+    before = sum(admin.end_offsets(*(f"o{n}" for n in keeping)).values())
     began = time.monotonic()
     producer = RecordProducer(admin.servers, linger_ms=20)
     for number in range(options.state_rows):
         body = b'{"k": "g%d", "n": 1, "sent": 0}' % number
-        producer.send_async(f"i{aggregates[number % len(aggregates)]}", b"g%d" % number, body)
+        producer.send_async(f"i{keeping[number % len(keeping)]}", b"g%d" % number, body)
         if number % 10_000 == 0:
             producer.flush(60)
     producer.close()
-    while sum(admin.end_offsets(*(f"o{n}" for n in aggregates)).values()) < before + options.state_rows:
+    while sum(admin.end_offsets(*(f"o{n}" for n in keeping)).values()) < before + options.state_rows:
         time.sleep(0.5)
     took = time.monotonic() - began
-    print(f"{options.state_rows:,} groups in {len(aggregates)} aggregates after {took:.0f} s", flush=True)
+    print(f"{options.state_rows:,} groups in {len(keeping)} queries after {took:.0f} s", flush=True)
 
 
 def _kill(engine: Engine, count: int) -> None:

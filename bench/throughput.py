@@ -32,8 +32,9 @@ table, of each key's last record). If they differ from what is expected, or if t
 Each side uses one process for the whole run: Kafka Streams its own JVM, our queries and PySpark's that of
 Spark. Sides take turns, round by round. The first round warms up the JVMs and does not count; it is printed
 as "first", next to the median of the other rounds. (From the second query on, the JVMs have already run other
-queries when the first round begins.) How much faster ours is, is the median of the rounds' ratios: a machine
-may be twice as fast in one round as in another, but hardly between two sides of the same round.
+queries when the first round begins: for a cold one, run ``--only NAME --rounds 0``.) How much faster ours is,
+is the median of the rounds' ratios: a machine may be twice as fast in one round as in another, but hardly
+between two sides of the same round.
 
 Targets: 0.95 of PySpark's speed in the same mode; of Kafka Streams' 1.15 (stateless), 1.1 (by-value) and 1.0
 (all others), and 0.9 in the first round.
@@ -125,14 +126,17 @@ class Contents:
         return f"{self.records:,} records{sums}"
 
 
-def fill(admin: KafkaAdmin, producer: RecordProducer, count: int, auctions: int) -> dict[str, Contents]:
-    """Write the records; returns the expected contents of each query's sink.
+def fill(
+    admin: KafkaAdmin, producer: RecordProducer, count: int, auctions: int, names: Sequence[str]
+) -> dict[str, Contents]:
+    """Write the records that the queries ``names`` read; returns the expected contents of each one's sink.
 
     Args:
         admin: creates the topics.
         producer: writes to them.
         count: of bids; orders and payments are half as many each.
         auctions: how many auctions the bids are for.
+        names: of the queries.
     """
     for topic in ("bids", "auctions", "orders", "payments"):
         admin.create_topic(topic, 2, config={"retention.ms": "-1"})
@@ -142,15 +146,16 @@ def fill(admin: KafkaAdmin, producer: RecordProducer, count: int, auctions: int)
         producer.send_async("auctions", str(i).encode(), json.dumps(auction).encode(), began_ms)
     rng = random.Random(1)
     passing = doubled = total = reserves = 0
-    ranked = Ranked()
-    for i in range(count):
+    ranked = Ranked() if set(names) & set(OURS_ALONE) else None
+    for i in range(0 if names == ["stream-stream"] else count):
         number, price = i * STRIDE % auctions, rng.randrange(5000)
         total += price
         reserves += reserve(number)
         if price > 1000:
             passing += 1
             doubled += price * 2
-        ranked.add(number, price)
+        if ranked is not None:
+            ranked.add(number, price)
         bid = {
             "auction": str(number),
             "bidder": rng.randrange(100_000),
@@ -166,9 +171,10 @@ def fill(admin: KafkaAdmin, producer: RecordProducer, count: int, auctions: int)
         "by-key": totals,
         "by-value": totals,
         "stream-table": Contents(count, {"price": total, "reserve": reserves}),
-        "stream-stream": fill_sides(producer, count // 2, began_ms),
-        **ranked.contents(count),
+        **({} if ranked is None else ranked.contents(count)),
     }
+    if "stream-stream" in names:
+        found["stream-stream"] = fill_sides(producer, count // 2, began_ms)
     producer.flush(300)
     return found
 
@@ -353,10 +359,11 @@ def main() -> None:
             admin = engine.services.admin
             producer = RecordProducer(admin.servers, linger_ms=20)
             stack.callback(producer.close)
-            expected = fill(admin, producer, options.records, options.keys)
+            names = options.only.split(",")
+            expected = fill(admin, producer, options.records, options.keys, names)
             engine.execute(Request(STREAMS))
             sides = make_sides(options.sides.split(","), engine, Path(folder), stack)
-            for name in options.only.split(","):
+            for name in names:
                 lacking = {"pyspark"} if name not in BY_HAND else set()
                 lacking |= {"streams"} if name in OURS_ALONE else set()
                 by = {side: start for side, start in sides.items() if side not in lacking}

@@ -41,6 +41,10 @@ _VIEWS = (
 _VIEWS_TOO = "SHOW STREAMS and SHOW TABLES also list what CREATE … AS SELECT created"
 _DROP = "DROP STREAM or DROP TABLE removes what CREATE … AS SELECT created"
 NO_DATABASES = "There are no databases, schemas or catalogs: each server has one set of streams and tables"
+NO_GRANTS = (
+    "Roles are not set by statements: a user's are in the file ksql.server.auth.users.file, such as "
+    "reader:orders_* and developer:sales_*, or in the claim of a token"
+)
 _NO_PATTERN = "SHOW takes no pattern or condition: it lists all"
 #: beginnings of statements of other dialects, without OR REPLACE -> the alternative
 _BEGINNINGS = {
@@ -58,6 +62,9 @@ _BEGINNINGS = {
         f"SHOW {what}": f"{NO_DATABASES}. SHOW STREAMS and SHOW TABLES list them"
         for what in ("DATABASES", "SCHEMAS", "CATALOGS")
     },
+    **{f"{verb} {what}": NO_GRANTS for verb in ("CREATE", "DROP", "ALTER") for what in ("ROLE", "USER")},
+    **{f"SHOW {what}": NO_GRANTS for what in ("GRANTS", "ROLES", "USERS")},
+    "CREATE SECRET": "Passwords are in files or variables of the server, which statements name",
     "SHOW CREATE": "DESCRIBE name EXTENDED shows the statement that created a stream or table",
     "SHOW COLUMNS": "DESCRIBE name lists the columns of a stream or table",
     "SHOW JOBS": "SHOW QUERIES lists the queries that run",

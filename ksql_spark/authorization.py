@@ -25,6 +25,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSources,
     Explain,
     ExplainFreshness,
+    ExplainRecord,
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
@@ -229,8 +230,8 @@ _OF_STATEMENTS: dict[type[Statement], Role] = {
     **dict.fromkeys(
         (
             DefineVariable, DescribeConnector, DescribeEvolution, DescribeFunction, DescribeSink,
-            DescribeSource, DescribeSources, Explain, ExplainFreshness, ExplainRow, Query, SetProperty,
-            Show, ShowVersions, UndefineVariable, UnsetProperty,
+            DescribeSource, DescribeSources, Explain, ExplainFreshness, ExplainRecord, ExplainRow, Query,
+            SetProperty, Show, ShowVersions, UndefineVariable, UnsetProperty,
         ),
         Role.READER,
     ),
@@ -344,6 +345,10 @@ def _topic(statement: AssertTopic | PrintTopic, catalog: Catalog) -> Iterator[Ne
     yield Need(Role.DEVELOPER, Kind.TOPIC, statement.topic)
 
 
+def _record(statement: ExplainRecord, catalog: Catalog) -> Iterator[Need]:
+    yield Need(Role.READER, Kind.TOPIC, statement.topic)
+
+
 def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None:
     uses_of_query = catalog.uses(statement.query_id) if statement.query_id is not None else []
     if not uses_of_query:
@@ -405,6 +410,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DropView: _write,
     Explain: _explain,
     ExplainFreshness: _describe,
+    ExplainRecord: _record,
     ExplainRow: _describe,
     InsertSelect: _insert_select,
     InsertValues: _write,
@@ -442,7 +448,7 @@ _COMMANDS = re.compile(r"_confluent-ksql-.+_command_topic", re.DOTALL)
 def _is_about_commands(statement: Statement) -> bool:
     """Whether a statement reads a command topic, which contains secrets of all users unmasked."""
     match statement:
-        case PrintTopic():
+        case ExplainRecord() | PrintTopic():
             topic = statement.topic
         case CreateSource():
             topic = str(property_values(statement.properties).get("KAFKA_TOPIC", statement.name))

@@ -121,9 +121,9 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "ERRORS_NOT_KEPT": Condition(
         40001,
-        "Errors and late rows are only counted, because there is no stream {stream} to read them from. Start "
-        "the server with ksql.logging.processing.topic.auto.create=true and "
-        "ksql.logging.processing.stream.auto.create=true.",
+        "Errors and late rows are only counted, because there is no stream {stream} to read them from. "
+        "CREATE STREAM {stream} WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1); keeps "
+        "them from now on.",
     ),
     "EVOLUTION_UNFINISHED": Condition(40901, "{reason}"),
     "FIELD_UNKNOWN": Condition(40001, "The STRUCT {operand} has no field '{name}'."),
@@ -349,6 +349,10 @@ CONDITIONS: dict[str, Condition] = {
         40001, "{name} is a table function: it can only be used in SELECT, not in {clause}."
     ),
     "TIMESTAMP_TEXT": Condition(40001, "Failed to parse {kind} '{text}': expected a form such as {example}."),
+    "TOKEN_TOO_OLD": Condition(
+        40001,
+        "The continuation token is too old: {reason}. Send the query without a token: it starts anew.",
+    ),
     "TOPIC_EXISTS": Condition(40001, "A Kafka topic with the name '{topic}' already exists."),
     "TOPIC_MADE_AGAIN": Condition(
         40001, "Topic '{topic}' was deleted and recreated while the query read it. Send the query again."

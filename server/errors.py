@@ -8,12 +8,13 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
+from ksql_spark.server.console import prefers_page
 
 LOG = logging.getLogger(__name__)
 
@@ -120,6 +121,8 @@ def _routing(request: Request, error: HTTPException) -> Response:
     """The response to a request whose path or method has no route."""
     path, headers = request.url.path, error.headers
     match error.status_code:
+        case 404 if request.method == "GET" and request.app.state.console and prefers_page(request.scope):
+            return RedirectResponse(f"/#{path}", 302)  # the console says that there is no such page
         case 404:
             message = f"Resource {path} does not exist."
         case 405 if headers and "Allow" in headers:

@@ -463,15 +463,15 @@ class View:
 
 
 class _LinesView(View):
-    """Shows the lines of a PRINT."""
+    """Shows the lines of a PRINT; it counts records, not what is said of their formats."""
 
-    unit = "line"
+    unit = "record"
 
     def show(self, frames: Sequence[Mapping[str, Any]]) -> None:
         """Print the lines."""
         lines = [frame["line"] for frame in frames if "line" in frame]
         self.error = next((ServerError(f["errorMessage"]) for f in frames if "errorMessage" in f), None)
-        self.count += len(lines)
+        self.count += sum(line.startswith("rowtime: ") for line in lines)
         if lines:  # a carriage return would let the rest of its line replace the beginning
             self.console.write("".join(f"{line}\n" for line in lines).replace("\r", "\\r"))
 

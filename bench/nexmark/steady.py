@@ -1,8 +1,8 @@
 """Latencies at a fixed rate, and the time to the first result after a kill.
 
 With --latency, all sides run all queries at once, over the same events, for --seconds after half a minute
-that does not count. A latency is the time from the timestamp of a bid, which is when it was produced, to that of
-the result's record, which the broker sets when it appends it. Queries: those that write a record for each
+that is not counted. A latency is the time from the timestamp of a bid, which is when it was produced, to that
+of the result's record, which the broker sets when it appends it. Queries: those that write a record for each
 bid, q0 and q17.
 
 With --restore, q17 counts so many auctions with a bid each, on one side after the other. 40 seconds after

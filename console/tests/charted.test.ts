@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { preciseInstant } from "../src/format/times.ts";
 import { bars, drawn, lines } from "../src/sql/charted.ts";
 import { createConnector } from "../src/sql/connector.ts";
-import { areErrorsKept, errorsOf } from "../src/sql/errors.ts";
+import { errorsOf, statementThatKeeps } from "../src/sql/errors.ts";
 import { wherePosition } from "../src/sql/position.ts";
 
 const COLUMNS = [{ name: "K", type: "STRING" }, { name: "ROWTIME", type: "BIGINT" }, { name: "N", type: "BIGINT" }, { name: "T", type: "STRING" }];
@@ -49,8 +49,9 @@ test("failures of a query, by its id", () => {
 test("a server that only counts errors says so", async () => {
   Object.assign(globalThis, { sessionStorage: { getItem: () => null } });
   const { ApiError } = await import("../src/api/client.ts");
-  const message = "line 1:15: Errors are only counted, because there is no stream KSQL_PROCESSING_LOG to read them from. Start the server with ksql.logging.processing.topic.auto.create=true and ksql.logging.processing.stream.auto.create=true.";
-  assert.equal(areErrorsKept(new ApiError(400, { error_code: 40001, message })), false);
-  assert.equal(areErrorsKept(new ApiError(400, { error_code: 40001, message: "There is no query X." })), true);
-  assert.equal(areErrorsKept(null), true);
+  const statement = "CREATE STREAM KSQL_PROCESSING_LOG WITH (KAFKA_TOPIC = 'default_ksql_processing_log', VALUE_FORMAT = 'JSON', PARTITIONS = 1);";
+  const message = `line 1:15: Errors and late rows are only counted, because there is no stream KSQL_PROCESSING_LOG to read them from. ${statement} keeps them from now on.`;
+  assert.equal(statementThatKeeps(new ApiError(400, { error_code: 40001, message })), statement);
+  assert.equal(statementThatKeeps(new ApiError(400, { error_code: 40001, message: "There is no query X." })), null);
+  assert.equal(statementThatKeeps(null), null);
 });

@@ -5,6 +5,8 @@ import { offers } from "../src/sql/complete.ts";
 const METADATA = {
   sources: { ORDERS: ["ID", "ITEM"], SALES: ["ITEM", "N"] },
   tables: ["SALES"],
+  views: [],
+  indexes: [],
   functions: ["UCASE"],
   queries: ["CTAS_SALES_1"],
   topics: ["orders", "odd-topic"],
@@ -34,7 +36,7 @@ test("queries, topics, properties, formats", () => {
 });
 
 test("statements that the role may not run are not completed", () => {
-  const metadata = { sources: {}, tables: [], functions: [], queries: [], topics: [], properties: [] };
+  const metadata = { sources: {}, tables: [], views: [], indexes: [], functions: [], queries: [], topics: [], properties: [] };
   const labels = (role: "reader" | "developer" | "admin") => offers("", metadata, role).map((offer) => offer.label);
   assert.ok(!labels("reader").some((label) => /^(CREATE|DROP|INSERT|PRINT|TERMINATE|ct|ii)/.test(label)));
   assert.ok(labels("reader").includes("SELECT") && labels("reader").includes("EXPLAIN"));

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from sqlglot.tokenizer_core import TokenType
 
-from ksql_spark.grammar.advice import NO_DATABASES
+from ksql_spark.grammar.advice import NO_DATABASES, NO_GRANTS
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule, StatementSet
@@ -82,6 +82,8 @@ def statement(parser: KsqlParser, allowed: StatementSet = StatementSet.SERVER) -
 
 #: SQL statements that KSQL lacks -> the alternative
 _INSTEAD = {
+    "GRANT": NO_GRANTS,
+    "REVOKE": NO_GRANTS,
     "MERGE": "INSERT INTO a table replaces the row that has the same key",
     "SUBSCRIBE": "SELECT … EMIT CHANGES sends each change of a result",
     "TAIL": "SELECT … EMIT CHANGES sends each change of a result",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ksql_spark.grammar.generator import KsqlGenerator
+from ksql_spark.grammar.generator import KsqlGenerator, string
 from ksql_spark.grammar.nodes import Arg, NamedStatement, Statement
 from ksql_spark.grammar.parser import KsqlParser
 from ksql_spark.grammar.rules import StatementRule
@@ -45,6 +45,22 @@ class ExplainRow(NamedStatement):
 
     where = Arg[exp.Expr](required=True)
     missing = Arg[bool](default=False)
+
+
+class ExplainRecord(Statement):
+    """EXPLAIN RECORD topic PARTITION n OFFSET n: what the record has changed (beyond ksqlDB).
+
+    The topic's case is kept.
+    """
+
+    this = Arg[exp.Literal](required=True)
+    partition = Arg[int](required=True)
+    offset = Arg[int](required=True)
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        return str(self.args["this"].this)
 
 
 class Explain(Statement):
@@ -97,6 +113,13 @@ def _explain(parser: KsqlParser) -> Statement:
         parser.expect_word("WHERE")
         where = parser.any_expression()
         return parser.build(ExplainRow, start, this=name, where=where, missing=missing)
+    if parser.word("RECORD"):
+        topic = parser.resource()
+        parser.expect_word("PARTITION")
+        partition = parser.whole_number(2**31 - 1)
+        parser.expect_word("OFFSET")
+        args = {"this": topic, "partition": partition, "offset": parser.whole_number()}
+        return parser.build(ExplainRecord, start, **args)
     if parser.word("FRESHNESS"):
         return parser.build(ExplainFreshness, start, this=parser.name())
     evolution = parser.word("EVOLUTION")
@@ -129,6 +152,10 @@ def _render_row(self: KsqlGenerator, node: ExplainRow) -> str:
     return f"EXPLAIN {missing}ROW FROM {self.sql(node.this)} WHERE {self.sql(node.where)}"
 
 
+def _render_record(_: KsqlGenerator, node: ExplainRecord) -> str:
+    return f"EXPLAIN RECORD {string(node.topic)} PARTITION {node.partition} OFFSET {node.offset}"
+
+
 def _render_explain(self: KsqlGenerator, node: Explain) -> str:
     return f"EXPLAIN {'EVOLUTION ' if node.evolution else ''}{self.sql(node.statement or node.this)}"
 
@@ -140,5 +167,6 @@ RULES = (
     StatementRule(DescribeConnector, (), _describe, _render_connector),
     StatementRule(ExplainFreshness, (), _explain, _render_freshness),
     StatementRule(ExplainRow, (), _explain, _render_row),
+    StatementRule(ExplainRecord, (), _explain, _render_record),
     StatementRule(Explain, ("EXPLAIN",), _explain, _render_explain),
 )

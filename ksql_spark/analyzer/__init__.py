@@ -18,17 +18,24 @@ from ksql_spark.analyzer.definitions.origins import bind_origin
 from ksql_spark.analyzer.definitions.persistent import bind_persistent, is_stateless, kind_of_result
 from ksql_spark.analyzer.definitions.replacing import check_query_replacement
 from ksql_spark.analyzer.definitions.sinks import bind_create_sink
-from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source
+from ksql_spark.analyzer.definitions.sources import bind_alter_source, bind_create_source, check_free
 from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.type_nodes import bind_type
 from ksql_spark.analyzer.reads.binding import bind_read
 from ksql_spark.analyzer.reads.past import bind_verification, moment_ms
 from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
+from ksql_spark.analyzer.relations.query_log import topic_of
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
-from ksql_spark.analyzer.rows.tracing import bind_traces
+from ksql_spark.analyzer.rows.tracing import (
+    bind_effects,
+    bind_traces,
+    traces_of_all,
+    traces_of_rows,
+    windows_of,
+)
 from ksql_spark.analyzer.select.queries import bind_query
 
 __all__ = [
@@ -42,6 +49,7 @@ __all__ = [
     "bind_create_index",
     "bind_create_sink",
     "bind_create_source",
+    "bind_effects",
     "bind_evolution",
     "bind_expression",
     "bind_insert_target",
@@ -58,6 +66,7 @@ __all__ = [
     "bind_type",
     "bind_verification",
     "check_evolution",
+    "check_free",
     "check_query_replacement",
     "check_view",
     "check_written_rows",
@@ -69,5 +78,9 @@ __all__ = [
     "mirrored_withins",
     "moment_ms",
     "refreshed",
+    "topic_of",
+    "traces_of_all",
+    "traces_of_rows",
     "view_columns",
+    "windows_of",
 ]

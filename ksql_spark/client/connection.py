@@ -134,7 +134,7 @@ class Connection:
         Args:
             text: the statement.
             parameters: values for ``?`` or ``:name``.
-            resumable: the stream has a ``position``; for push queries of plain columns and conditions.
+            resumable: the stream has a ``position``; for push queries of one stream or table.
             after: the ``position`` of an earlier stream of the same statement, at which this one resumes.
 
         Raises:
@@ -163,8 +163,8 @@ class Connection:
             parameters: values for ``?`` or ``:name``.
             properties: properties for this statement, in addition to the connection's.
             variables: values for ``${name}``.
-            resumable: a frame ``continuationToken`` follows each batch of rows; for push queries of plain
-                columns and conditions.
+            resumable: a frame ``continuationToken`` follows each batch of rows; for push queries of
+                one stream or table.
             after: the token at which this query resumes an earlier one of the same statement.
 
         Raises:

@@ -196,7 +196,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.query.pull.forwarding.timeout.ms", "long", 20000, "How long another node may take to respond.", editable=True, minimum=0, in_force=False),
     _server("ksql.query.pull.thread.pool.size", "int", 50, "Number of threads for pull queries.", minimum=1, in_force=False),
     _server("ksql.query.pull.router.thread.pool.size", "int", 50, "Number of threads for pull queries to other nodes.", minimum=1, in_force=False),
-    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries whose rows each come from one record of a stream return continuation tokens, from which a client can resume."),
+    Property("ksql.query.push.v2.continuation.tokens.enabled", "boolean", False, "Whether push queries whose rows each come from one record of a stream or table return continuation tokens, from which a client can resume."),
     Property("ksql.query.push.v2.enabled", "boolean", False, "Whether push queries share a consumer.", in_force=False),
     # ---- Kafka Streams settings that have a meaning here
     Property("ksql.streams.auto.offset.reset", "string", "latest", "Where new queries start reading streams. Tables are always read from the beginning.", choices=("earliest", "latest")),

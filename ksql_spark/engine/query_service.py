@@ -25,6 +25,7 @@ from ksql_spark.authorization import (
     check_statement,
 )
 from ksql_spark.config import Config
+from ksql_spark.consistency import Position
 from ksql_spark.engine.request import (
     Request,
     context_of,
@@ -43,7 +44,7 @@ from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.metastore.serdes import check_registry, record_spec
-from ksql_spark.metastore.sources import DataSource
+from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.nodes import FlatMap, Node
 from ksql_spark.plan.planner import check_runnable, lower_transient
@@ -62,7 +63,7 @@ from ksql_spark.runtime.reading.push_limit import PushLimit
 from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.topic_feeds import Feeds
-from ksql_spark.runtime.reading.view import View
+from ksql_spark.runtime.reading.view import View, deletions_kept_ms
 from ksql_spark.spark import jvm
 from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.queries.batch_ranges import batch_ranges
@@ -342,8 +343,9 @@ class QueryService:
         for source in plan.sources:
             services.admin.require_topic(source.topic)
         read, same = None, ""
-        is_late = str(context.config["auto.offset.reset"]).lower() == "latest"
-        has_past = not is_late and any(source.archive for source in plan.sources)
+        is_continued = request.continuation_token is not None
+        is_late = str(context.config["auto.offset.reset"]).lower() == "latest" and not is_continued
+        has_past = any(source.archive and (source.is_table or not is_late) for source in plan.sources)
         if not (self._needs_spark(context) or has_past):
             read = push.direct(bound, lambda *_: services.queries.figures.note_unreadable(query_id))
         ends: Mapping[SharedQuery, int] = {}
@@ -353,14 +355,10 @@ class QueryService:
             same = sameness(bound, context.config, ids)
             ends = self._shared.ends(same)  # before the query knows where it starts
         starts = start_offsets(plan, context)
-        is_continued = request.continuation_token is not None
         if request.continuation_token is not None:
             if read is None and not _has_places(bound):
-                reason = (
-                    "Only queries whose rows each come from one record of a stream can resume from a token."
-                )
-                raise KsqlError("BAD_REQUEST", reason=reason)
-            starts = _continued(request.continuation_token, starts, services.admin)
+                raise KsqlError("BAD_REQUEST", reason=_CANNOT_RESUME)
+            starts = _continued(request.continuation_token, plan.sources[0], starts, services.admin)
         definition = QueryDefinition(
             id=query_id,
             statement=statement.source_text + ";",
@@ -369,12 +367,15 @@ class QueryService:
             properties=dict(context.properties),
             sink_partitions=1,
             is_transient=True,
+            is_continued=is_continued,
         )
         query = ManagedQuery(definition)
         if read is not None:
-            return self._start_direct(query, bound, *read, is_continued=is_continued)
-        if is_continued or str(context.config["auto.offset.reset"]).lower() != "latest":
+            return self._start_direct(query, bound, *read)
+        if not is_late:
             ends = {}
+        if is_continued and plan.root.kind == TABLE:
+            same += " continued"  # it deletes rows that its clients may have from before
         return self._start_shared(query, bound, same, ends, has_places=has_places)
 
     def _needs_spark(self, context: StatementContext) -> bool:
@@ -394,7 +395,8 @@ class QueryService:
         """Join a running Spark query, or start one that writes to its own topic."""
         services = self._services
         with self._shared.starting(same):
-            joined = self._shared.join(same, query, ends, has_places=has_places)
+            is_of_stream = has_places and bound.root.kind == STREAM
+            joined = self._shared.join(same, query, ends, has_places=is_of_stream)
             shared, begin = joined if joined is not None else (self._run(query, same), 0)
 
         def clean_up() -> None:
@@ -405,9 +407,9 @@ class QueryService:
             subscription = self._feeds.subscribe(shared.topic, {0: begin}, read_committed=True, from_now=True)
             places = None
             if has_places:
-                ((topic, offsets),) = query.starts.items()
-                places = Places(topic, {int(partition): offset for partition, offset in offsets.items()})
-            effective = services.config.with_values(query.properties)
+                (offsets,) = query.starts.values()
+                places = Places({int(partition): offset for partition, offset in offsets.items()})
+            followed = self._followed(query) if _has_places(bound) else None
             return PushResult(
                 query,
                 services.queries,
@@ -418,7 +420,7 @@ class QueryService:
                 bound.limit,
                 clean_up,
                 places=places,
-                gives_tokens=bool(effective[TOKENS]) and _has_places(bound),
+                followed=followed,
             )
         except BaseException:
             services.queries.drop(query)
@@ -444,10 +446,8 @@ class QueryService:
         bound: Feed,
         source: DataSource,
         rows: push.RowMaker,
-        *,
-        is_continued: bool,
     ) -> PushResult:
-        """Read the topic of a stream directly, without Spark."""
+        """Read the topic of a stream or table directly, without Spark."""
         services = self._services
         consumer = services.client_settings("consumer", query.properties)
         effective = services.config.with_values(query.properties)
@@ -455,7 +455,8 @@ class QueryService:
             source.topic,
             {int(partition): offset for partition, offset in query.starts[source.topic].items()},
             read_committed=consumer.get("isolation.level") == "read_committed",
-            from_now=effective["auto.offset.reset"] == "latest" and not is_continued,
+            from_now=effective["auto.offset.reset"] == "latest"
+            and not (query.is_continued or source.is_table),
         )
 
         def clean_up() -> None:
@@ -472,8 +473,15 @@ class QueryService:
             same,
             bound.limit,
             clean_up,
-            gives_tokens=bool(effective[TOKENS]),
+            followed=self._followed(query),
         )
+
+    def _followed(self, query: ManagedQuery) -> tuple[str, str | None] | None:
+        """The topic that a query's continuation tokens are about, and its id; None: it gives none."""
+        if not self._services.config.with_values(query.properties)[TOKENS]:
+            return None
+        (topic,) = query.starts
+        return topic, self._services.admin.topic_id(topic)
 
     def _catalog(self) -> _Catalog:
         """Return the current catalog; it is the same object until the metastore or configuration changes."""
@@ -579,22 +587,38 @@ def _has_places(bound: Feed) -> bool:
     return keeps_places(bound.root) and has_one_row_each(bound.root)
 
 
+_CANNOT_RESUME = (
+    "Only a query whose rows each come from one record of a stream or table can resume from a token. Create "
+    "a table or stream with this query, CREATE TABLE … AS SELECT …, and subscribe to that."
+)
+
+
 def _continued(
-    token: str, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
+    token: str, source: DataSource, starts: Mapping[str, Mapping[str, int]], admin: KafkaAdmin
 ) -> dict[str, dict[str, int]]:
     """Return where a push query resumes; partitions that its topic has gained are read from their beginning.
 
     Args:
+        source: the stream or table that it reads.
         starts: where the query would start otherwise.
 
     Raises:
-        KsqlError: BAD_REQUEST if the token does not belong to a query of the current topics.
+        KsqlError: BAD_REQUEST: the token does not belong to a query of this topic; TOKEN_TOO_OLD.
     """
-    reached = consistency.decode(token)
-    ends = admin.end_offsets(*starts)
-    unknown = {(topic, p) for topic, offsets in reached.items() for p in offsets} - ends.keys()
-    ahead = [key for key, end in ends.items() if not 0 <= reached.get(key[0], {}).get(key[1], 0) <= end]
-    if reached.keys() != starts.keys() or unknown or ahead:
-        reason = "The continuation token belongs to another query, or the query's topic was recreated."
-        raise KsqlError("BAD_REQUEST", reason=reason)
-    return {topic: {p: reached[topic].get(int(p), 0) for p in offsets} for topic, offsets in starts.items()}
+    position = Position.of(token)
+    topic, offsets = source.topic, starts[source.topic]
+    if position.topic != topic or not position.next.keys() <= {int(p) for p in offsets}:
+        raise KsqlError("BAD_REQUEST", reason="The continuation token belongs to another query.")
+    first, end = admin.beginning_offsets(topic), admin.end_offsets(topic)
+    is_ahead = any(offset > end[topic, p] for p, offset in position.next.items())
+    if is_ahead or position.topic_id != admin.topic_id(topic):
+        reason = f"topic '{topic}' was deleted and created again"
+        raise KsqlError("TOKEN_TOO_OLD", reason=reason)
+    if source.archive is None and any(offset < first[topic, p] for p, offset in position.next.items()):
+        raise KsqlError("TOKEN_TOO_OLD", reason=f"topic '{topic}' no longer has the records that follow")
+    if source.is_table:
+        age_ms, kept_ms = time.time() * 1000 - position.at_ms, deletions_kept_ms(admin.config(topic))
+        if kept_ms is not None and age_ms > kept_ms:
+            reason = f"topic '{topic}' keeps deletions for {kept_ms:,} ms (delete.retention.ms)"
+            raise KsqlError("TOKEN_TOO_OLD", reason=reason)
+    return {topic: {p: position.next.get(int(p), 0) for p in offsets}}

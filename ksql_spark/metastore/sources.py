@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ksql_spark import topic_patterns
-from ksql_spark.expressions import Expression
+from ksql_spark.errors import nearest
+from ksql_spark.expressions import Expression, name_text
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.schema import Column, Schema
 
@@ -138,6 +139,14 @@ class DataSource:
     def time_column(self) -> Column | None:
         """The column that has the event time of its records; None: Kafka's timestamp has it, as in sinks."""
         return None if self.timestamp is None or self.is_sink else self.schema.find(self.timestamp.column)
+
+    def lacks(self, *path: str) -> tuple[str, str]:
+        """Why there is no column, or no field of a column, at ``path``; and a hint which may be meant."""
+        near = nearest(path[0], (column.name for column in self.schema.columns))
+        reason = f"{name_text(self.name)} has no column {'->'.join(map(name_text, path))}."
+        if near is None or near == path[0]:
+            return reason, f"DESCRIBE {name_text(self.name)}; shows its columns."
+        return reason, f"Did you mean {near}?"
 
     @property
     def topic_pattern(self) -> str | None:

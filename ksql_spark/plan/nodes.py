@@ -566,6 +566,8 @@ MESSAGE = Schema((Column("K", BYTES, Role.KEY), Column("V", BYTES)))
 
 #: hidden column of a table's changes: -1 or -2 for a row to retract, 1 for a row to add
 SIGN = "__SIGN"
+#: how the name of the column begins that has the number of a record's grouping set
+SET_NUMBER = "KSQL_GROUPING"
 
 
 @dataclass(frozen=True)

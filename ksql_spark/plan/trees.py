@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ksql_spark.expressions import ColumnRef, Expression, SubQuery
 from ksql_spark.expressions import walk as parts_of
-from ksql_spark.metastore.sources import STREAM
+from ksql_spark.metastore.serdes import leaves_out_columns
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
     Aggregate,
@@ -126,14 +126,14 @@ def relations(node: Node) -> tuple[Source, ...]:
 
 
 def keeps_places(node: Node) -> bool:
-    """Whether each row comes from one record of one stream, and still has its position.
+    """Whether each row comes from one record of one stream or table, and still has its position.
 
     These are its hidden columns ROWPARTITION and ROWOFFSET: no column of the query's own has their names.
     """
     match node:
         case Source(source):
             names = {column.name for column in source.schema.columns}
-            is_one = node.kind == STREAM and source.topic_pattern is None
+            is_one = source.topic_pattern is None and not leaves_out_columns(source)
             return is_one and not node.prefixed and not _PLACE & names
         case Filter(child, _):
             return keeps_places(child)

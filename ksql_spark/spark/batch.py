@@ -25,13 +25,13 @@ from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan import clauses, nodes, trees
 from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey
-from ksql_spark.plan.nodes import Node
+from ksql_spark.plan.nodes import SET_NUMBER, Node
 from ksql_spark.schema import NULL_VALUE, ROWTIME, WINDOWEND, WINDOWSTART, Column, Schema
 from ksql_spark.spark import aggregate_calls, sources
 from ksql_spark.spark.evaluate import STORED_KEY, DecodedRows, StoredRow, values
 from ksql_spark.spark.frames import Transformations, named, quoted
 from ksql_spark.spark.session import new_session
-from ksql_spark.types import contains_map
+from ksql_spark.types import INTEGER, contains_map
 
 #: the number of rows from which on more than one task pays off
 _MANY_ROWS = 100_000
@@ -356,7 +356,8 @@ class _Builder:
         below = self._below(node.child.child if isinstance(node.child, nodes.Sort) else node.child, node)
         columns = [named(self._lower(g.expression), f"__key_{i}") for i, g in enumerate(node.group_by)]
         single_partition = _is_single_partition(node)
-        results = [named(f"__key_{i}", g.name) for i, g in enumerate(node.group_by)]
+        keys = [named(f"__key_{i}", g.name) for i, g in enumerate(node.group_by)]
+        results = []
         for i, call in enumerate(node.aggregates):
             arguments = aggregate_calls.arguments(
                 call, i, lambda e, _: self._lower(e), self._setting, {}, columns
@@ -377,7 +378,16 @@ class _Builder:
             order = f" SORT BY {', '.join(sorted_by)}" if sorted_by else ""
         by = f" GROUP BY {', '.join(f'__key_{i}' for i, _ in enumerate(node.group_by))}"
         rows = f"SELECT {hint}{', '.join([*columns, '1 AS __row'])} {below.rows}{order}"
-        return f"SELECT {', '.join(results)} FROM ({rows}){by if node.group_by else ''}"
+        if not node.group_by:
+            return f"SELECT {', '.join(results)} FROM ({rows})"
+        text = f"SELECT {', '.join([*keys, *results])} FROM ({rows}){by}"
+        if (total := _number_of_total(node)) is None:
+            return text
+        # Spark has no group for the set () if there are no rows, and SQL has one
+        nulls = [named(f"cast(NULL AS {spark_type(g.expression.type)})", g.name) for g in node.group_by[:-1]]
+        of_none = [*nulls, named(str(total), node.group_by[-1].name), *results]
+        without = f"SELECT {', '.join(of_none)} FROM ({rows}) WHERE false"
+        return f"{text} UNION ALL SELECT * FROM ({without}) WHERE NOT EXISTS (SELECT 1 FROM ({rows}))"
 
     def _text(self, call: AggregateCall, arguments: list[str], single_partition: bool) -> str:
         spec = registry.require(call.function)
@@ -395,6 +405,15 @@ class _Builder:
         if has_own_order(key.expression.type):
             text = f"ksql.rank({text})"
         return text + _direction(key)
+
+
+def _number_of_total(node: nodes.Aggregate) -> int | None:
+    """The number of the grouping set without columns (analyzer.select.grouping_sets); None: it has none."""
+    child = node.child.child if isinstance(node.child, nodes.Sort) else node.child
+    if not isinstance(child, nodes.FlatMap) or not child.functions[0].name.startswith(SET_NUMBER):
+        return None
+    number = 2 ** (len(node.group_by) - 1) - 1
+    return number if Literal(number, INTEGER) in walk(child.functions[0].expression) else None
 
 
 def _qualified(rows: str, expressions: Iterable[Expression]) -> dict[Expression, str]:

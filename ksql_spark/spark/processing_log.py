@@ -203,7 +203,8 @@ class ProcessingLog:
 
     Args:
         name: the log's name, different for each server on a JVM.
-        topic: the topic for entries; None: they are only counted.
+        topic: the topic for entries.
+        keeps: whether the topic exists; else entries are only counted until ``keep`` is called.
         client: settings of a Kafka client on the JVM.
         shows_rows: whether entries contain the records they are about.
         most_late_rows: of each query and step in a second; 0: they are only counted.
@@ -212,14 +213,17 @@ class ProcessingLog:
     def __init__(
         self,
         name: str,
-        topic: str | None,
+        topic: str,
         client: Mapping[str, str],
         *,
         shows_rows: bool,
+        keeps: bool = False,
         most_late_rows: int = 0,
     ) -> None:
         self._name = name
-        self._topic = topic
+        #: the topic for entries, if they are kept now or later
+        self.own_topic = topic
+        self._keeps = keeps
         self._client = client
         self._shows_rows = shows_rows
         self._most_late_rows = most_late_rows
@@ -228,8 +232,17 @@ class ProcessingLog:
     def open(self, session: SparkSession) -> None:
         """Use the JVM of ``session`` from now on, as when it was restarted; counts start anew."""
         self._opened = session
-        if self._topic is not None:
-            jvm.open_log(session, self._name, self._topic, self._client, self._most_late_rows)
+        if self._keeps:
+            jvm.open_log(session, self._name, self.own_topic, self._client, self._most_late_rows)
+
+    def keep(self) -> None:
+        """Write entries from now on: the topic exists. Late rows of a query follow when it starts again."""
+        if self._keeps:
+            return
+        self._keeps = True
+        if self._opened is not None:
+            with contextlib.suppress(*JVM_ERRORS):  # a JVM that is started again will be opened
+                self.open(self._opened)
 
     @property
     def _session(self) -> SparkSession:
@@ -241,19 +254,14 @@ class ProcessingLog:
     def _log(self) -> jvm.JavaLog:
         return jvm.processing_logs(self._session)
 
-    @property
-    def has_topic(self) -> bool:
-        """Whether entries are written, not only counted."""
-        return self._topic is not None
-
     def attach(self, session: SparkSession, query: str, topics: Sequence[str]) -> QueryLog:
         """The reports of a query; ``session``: its own session, ``topics``: the topics that it reads."""
         session.conf.set(LOG_SETTING, self._name)
         session.conf.set(QUERY_SETTING, query)
-        is_muted = self._topic in topics
+        is_muted = self.own_topic in topics
         if is_muted:
             self._log.mute(self._name, query)  # its failures would be its next input
-        keeps_late_rows = self._topic is not None and self._most_late_rows > 0 and not is_muted
+        keeps_late_rows = self._keeps and self._most_late_rows > 0 and not is_muted
         return QueryLog(self._name, query, self._shows_rows, keeps_late_rows)
 
     @contextlib.contextmanager
@@ -270,7 +278,7 @@ class ProcessingLog:
     @property
     def topic(self) -> str | None:
         """The topic for entries; None: they are only counted."""
-        return self._topic
+        return self.own_topic if self._keeps else None
 
     def query_failed(self, query: str, reason: str) -> None:
         """Write an entry: the query stopped with an error."""
@@ -337,15 +345,9 @@ class ProcessingLog:
             self._log.close(self._name)
 
 
-def create_stream(name: str, topic: str) -> str:
-    """The statement that creates the stream ``name`` over the log's topic."""
-    return (
-        f"CREATE STREAM {name} ({STREAM_COLUMNS}) WITH (KAFKA_TOPIC = {_text(topic)}, VALUE_FORMAT = 'JSON');"
-    )
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+def create_stream(name: str, properties: str) -> str:
+    """The statement that creates the stream ``name`` over the log's topic; ``properties``: those of WITH."""
+    return f"CREATE STREAM {name} ({STREAM_COLUMNS}) WITH ({properties});"
 
 
 __all__ = ["ADDED_COLUMNS", "Counts", "Graces", "ProcessingLog", "QueryLog", "create_stream"]

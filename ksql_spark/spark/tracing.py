@@ -1,25 +1,30 @@
-"""Finds the records that a row was made of: the query's plan as a batch over its topics (EXPLAIN ROW).
+"""Finds the records that a row was made of, and the rows that a record has changed: batches over topics.
 
 REPROCESS reads its inputs in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from ksql_spark.analyzer.rows.traced_plans import added, place, step
-from ksql_spark.analyzer.rows.tracing import Trace
+from ksql_spark.analyzer.rows.tracing import Effect, Trace
+from ksql_spark.formats import json_serde
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.nodes import BatchJoin, FlatMap, Node, Source
 from ksql_spark.plan.trees import children
-from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column, Role
 from ksql_spark.spark import batch
 from ksql_spark.spark.frames import quoted
 from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges
 
+#: partition and offset
+Position = tuple[int, int]
 #: partition -> offset
 Offsets = Mapping[int, int]
 _COLUMNS = ("time", "input", "partition", "offset")
@@ -58,6 +63,7 @@ def find(
     *,
     used: bool,
     most: int,
+    at: Sequence[Collection[Position]] | None = None,
 ) -> TracedRecords:
     """Read the topics of ``trace`` once.
 
@@ -70,10 +76,17 @@ def find(
         setting: effective value of a property, by name.
         used: whether the places of used records are wanted, else of the others.
         most: how many first and last places.
+        at: for each input the records that are wanted; None: all.
     """
     own = batch.session_for(session, trace.root, sum(sum(each.values()) for each in ends))
     frames = inputs(own, consumer, trace.inputs, starts, ends)
-    places = _places(batch.build(own, trace.root, frames, setting), trace).persist()
+    places = _places(batch.build(own, trace.root, frames, setting), trace)
+    if at is not None:
+        wanted = [
+            f"(input = {n} AND {_is_at('partition', 'offset', each)})" for n, each in enumerate(at) if each
+        ]
+        places = places.filter(" OR ".join(wanted) or "false")
+    places = places.persist()
     try:
         counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
         selected = places.filter(f"step IS {'' if used else 'NOT '}NULL")
@@ -84,6 +97,128 @@ def find(
         places.unpersist()
 
 
+@dataclass(frozen=True)
+class Edit:
+    """What a record is replaced by, to see what would be without it.
+
+    Args:
+        row: the columns of its source as JSON; None: a deletion.
+        is_gone: it is as if it had never been written.
+    """
+
+    row: bytes | None = None
+    is_gone: bool = False
+
+
+class Change(NamedTuple):
+    """A row that differs: the JSON that identifies it; its columns as JSON without and with the edits."""
+
+    key: bytes
+    before: bytes | None
+    after: bytes | None
+
+
+def differences(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    effect: Effect,
+    starts: Sequence[Offsets],
+    ends: Sequence[Offsets],
+    edits: Sequence[Mapping[Position, Edit]],
+    setting: Callable[[str], Any],
+    *,
+    is_table: bool,
+    most: int,
+) -> tuple[int, list[Change]]:
+    """Read the topics of ``effect`` twice, with and without ``edits`` of its inputs.
+
+    Returns:
+        how many rows differ, and the first ``most`` of them.
+    """
+    own = batch.session_for(session, effect.root, 2 * sum(sum(each.values()) for each in ends))
+    row = _as_json(effect.columns)
+    columns = {column.name: column for column in effect.columns}
+    key = _as_json([columns[name] for name in effect.identity])
+
+    def rows(number: int, edited: Sequence[Mapping[Position, Edit]]) -> DataFrame:
+        frames = inputs(own, consumer, effect.inputs, starts, ends, edits=edited)
+        # the names of columns may differ from those of the root's
+        frame = batch.build(own, effect.root, frames, setting).toDF(*columns)
+        encoded = frame.selectExpr(f"{key} AS key", f"{row} AS row", f"{number} AS n")
+        return encoded.distinct() if is_table else encoded
+
+    both = rows(1, [{} for _ in edits]).unionAll(rows(-1, edits))
+    differing = both.groupBy("key", "row").agg(expr("sum(n) AS n")).filter("n <> 0")
+    changes = differing.groupBy("key").agg(
+        expr("max(if(n < 0, row, NULL)) AS before"), expr("max(if(n > 0, row, NULL)) AS after")
+    )
+    changes = changes.persist()
+    try:
+        first = changes.orderBy("key").limit(most).collect()
+        rows_of = [[None if value is None else bytes(value) for value in each] for each in first]
+        return changes.count(), [Change(key or b"", before, after) for key, before, after in rows_of]
+    finally:
+        changes.unpersist()
+
+
+def written(
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    source: DataSource,
+    identity: Sequence[str],
+    keys: Collection[bytes],
+    ends: Offsets,
+) -> dict[bytes, list[Place]]:
+    """Find the records of a topic that have written rows: of a table's row the last one.
+
+    Args:
+        session: any session.
+        consumer: settings of Kafka's consumers.
+        source: the stream or table.
+        identity: the columns that identify a row.
+        keys: the values of these as JSON.
+        ends: the offsets after the topic's last records.
+    """
+    bounds = WINDOW_BOUNDS if source.window is not None else ()
+    relation = Source(source, source.name, exposed=(*PSEUDO_COLUMNS, *bounds))
+    (frame,) = inputs(session, consumer, [relation], [{}], [ends])
+    columns = {column.name: column for column in relation.schema.columns}
+    if source.is_table:
+        frame = frame.filter(f"{quoted(added(0).until)} IS NULL")
+    key = _as_json([columns[name] for name in identity])
+    wanted = ", ".join(_bytes(each) for each in keys)
+    found = frame.selectExpr(f"{key} AS key", *PSEUDO_COLUMNS).filter(f"key IN ({wanted})")
+    places: dict[bytes, list[Place]] = {}
+    for row in found.orderBy(ROWPARTITION, ROWOFFSET).limit(10 * len(keys)).collect():
+        places.setdefault(bytes(row[0]), []).append(Place(row[1], 0, row[2], row[3], None))
+    return places
+
+
+def row_of(data: bytes, columns: Sequence[Column]) -> dict[str, Any]:
+    """The values of a row of ``differences``, in the formats' Python form."""
+    values = json_serde(_plain(columns)).decode(data)
+    return dict(zip((column.name for column in columns), values or (), strict=True))
+
+
+def _plain(columns: Sequence[Column]) -> list[Column]:
+    return [Column(f"C{i}", column.type) for i, column in enumerate(columns)]
+
+
+def _as_json(columns: Sequence[Column]) -> str:
+    """Spark SQL text: the values of ``columns`` as JSON, whatever these are called."""
+    return json_serde(_plain(columns)).encode_sql([quoted(column.name) for column in columns])
+
+
+def _bytes(data: bytes) -> str:
+    return f"X'{data.hex()}'"
+
+
+def _is_at(partition: str, offset: str, positions: Collection[Position]) -> str:
+    """Spark SQL text: whether a record is at one of ``positions``."""
+    places = ", ".join(f"({p}, {o}L)" for p, o in sorted(positions))
+    return f"({partition}, {offset}) IN ({places})" if places else "false"
+
+
 def inputs(
     session: SparkSession,
     consumer: Mapping[str, str],
@@ -91,6 +226,7 @@ def inputs(
     starts: Sequence[Offsets],
     ends: Sequence[Offsets],
     ranges: BatchRanges = WHOLE_TOPICS,
+    edits: Sequence[Mapping[Position, Edit]] | None = None,
 ) -> list[DataFrame]:
     """The frames of a Tracer's inputs.
 
@@ -101,13 +237,53 @@ def inputs(
         starts: for each the offsets where the query began; a partition that lacks: at its beginning.
         ends: for each the offsets after the last records.
         ranges: what is read of streams.
+        edits: for each what its records are replaced by.
     """
-    return [
-        _changes(session, consumer, number, relation, ends[number])
-        if relation.source.is_table
-        else _stream(session, consumer, number, relation, starts[number], ends[number], ranges)
-        for number, relation in enumerate(relations)
-    ]
+    frames = []
+    for number, relation in enumerate(relations):
+        edited = edits[number] if edits is not None else {}
+        if relation.source.is_table:
+            frames.append(_changes(session, consumer, number, relation, ends[number], edited))
+        else:
+            frame = _stream(session, consumer, number, relation, starts[number], ends[number], ranges)
+            frames.append(_without(frame, relation, edited))
+    return frames
+
+
+def _without(frame: DataFrame, relation: Source, positions: Collection[Position]) -> DataFrame:
+    if not positions:
+        return frame
+    partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
+    return frame.filter(f"NOT {_is_at(partition, offset, positions)}")
+
+
+def _edited(frame: DataFrame, relation: Source, edits: Mapping[Position, Edit], deletes: str) -> DataFrame:
+    """The changes of a table, some of them replaced by other rows of the same key."""
+    if not edits:
+        return frame
+    partition, offset = (quoted(relation.column_name(name)) for name in (ROWPARTITION, ROWOFFSET))
+    columns = relation.source.schema.columns
+    cases = " ".join(
+        f"WHEN {partition} = {p} AND {offset} = {o} THEN {'NULL' if e.row is None else _bytes(e.row)}"
+        for (p, o), e in edits.items()
+    )
+    is_edited = _is_at(partition, offset, edits)
+    decoded = json_serde(_plain(columns)).decode_sql("__edit")
+    rows = frame.selectExpr("*", f"{is_edited} AS __is_edited", f"CASE {cases} END AS __edit")
+    rows = rows.selectExpr("*", f"{decoded} AS __row")
+    texts = {
+        relation.column_name(column.name): f"__row.C{i}"
+        for i, column in enumerate(columns)
+        if column.role is not Role.KEY
+    } | {deletes: "__edit IS NULL"}
+    return rows.selectExpr(
+        *(
+            f"if(__is_edited, {texts[name]}, {quoted(name)}) AS {quoted(name)}"
+            if name in texts
+            else quoted(name)
+            for name in frame.columns
+        )
+    )
 
 
 def _stream(
@@ -129,10 +305,19 @@ def _stream(
 
 
 def _changes(
-    session: SparkSession, consumer: Mapping[str, str], number: int, relation: Source, ends: Offsets
+    session: SparkSession,
+    consumer: Mapping[str, str],
+    number: int,
+    relation: Source,
+    ends: Offsets,
+    edits: Mapping[Position, Edit],
 ) -> DataFrame:
     extra, source = added(number), relation.source
     frame = batch.changes(session, consumer, relation, ends, extra.deletes)
+    frame = _without(frame, relation, [at for at, edit in edits.items() if edit.is_gone])
+    frame = _edited(
+        frame, relation, {at: edit for at, edit in edits.items() if not edit.is_gone}, extra.deletes
+    )
     bounds = WINDOW_BOUNDS if source.window is not None else ()
     key = [ROWPARTITION, *(column.name for column in source.schema.key), *bounds]
     time, offset, *keys = (quoted(relation.column_name(name)) for name in (ROWTIME, ROWOFFSET, *key))

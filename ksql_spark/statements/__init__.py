@@ -20,6 +20,7 @@ from ksql_spark.grammar.statements.describe import (
     DescribeSources,
     Explain,
     ExplainFreshness,
+    ExplainRecord,
     ExplainRow,
 )
 from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
@@ -97,7 +98,14 @@ from ksql_spark.statements.definitions import (
     views,
 )
 from ksql_spark.statements.queries import lifecycle
-from ksql_spark.statements.rows import failed_records, inserts, reprocessing, row_changes, tracing
+from ksql_spark.statements.rows import (
+    effects,
+    failed_records,
+    inserts,
+    reprocessing,
+    row_changes,
+    tracing,
+)
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = {
@@ -136,6 +144,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     DropView: views.drop_view,
     Explain: explain.explain,
     ExplainFreshness: explain.explain_freshness,
+    ExplainRecord: effects.explain_record,
     ExplainRow: tracing.explain_row,
     InsertSelect: sources.insert_select,
     InsertValues: inserts.insert_values,

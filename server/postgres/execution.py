@@ -32,9 +32,9 @@ from ksql_spark.server.postgres.channel import Channel
 from ksql_spark.server.postgres.copy_in import CopyIn
 from ksql_spark.server.postgres.failures import CatalogError, Failure
 from ksql_spark.server.postgres.inserts import InsertText
-from ksql_spark.server.postgres.portals import Batches, Column, Portal, Prepared, columns_of, once
+from ksql_spark.server.postgres.portals import Batches, Column, Placed, Portal, Prepared, columns_of, once
 from ksql_spark.server.postgres.relations import relations
-from ksql_spark.server.postgres.settings import Settings
+from ksql_spark.server.postgres.settings import POSITION, Settings
 from ksql_spark.server.postgres.statements import (
     Kind,
     PgStatement,
@@ -309,6 +309,7 @@ class Execution:
             text,
             properties,
             parameters=named or None,
+            continuation_token=self.settings.resumed_at,
             rights=self.principal.rights,
             user=self.principal.user,
             client=self.client,
@@ -349,9 +350,12 @@ class Execution:
             request.cancelled.set()
             start.add_done_callback(self._abandon)
             raise
+        if stream.kind == "PUSH":
+            self.settings.resumed_at = None
         await self._channel.work_on(note_query, self.principal, stream, request)
         portal.columns = columns_of(stream.columns, portal.prepared.statement.labels)
         portal.batches = self._rows(stream)
+        portal.tokens = None, request.continuation_token
         await anext(portal.batches)  # only what has begun closes the stream at its end
 
     def _abandon(self, started: asyncio.Future[QueryStream]) -> None:
@@ -370,7 +374,7 @@ class Execution:
                 rows = await self._channel.unless_cancelled(read)
                 if rows is None:
                     return
-                yield [row.values for row in rows]
+                yield Placed((row.values for row in rows), stream.continuation)
         finally:
             await self._host.close(stream)
             self._host.cut_off.discard(stream)
@@ -551,6 +555,8 @@ class Execution:
                 some = cursor.waiting[: -int(min(remaining, _ROWS_AT_ONCE)) - 1 : -1]
                 del cursor.waiting[-len(some) :]
                 remaining -= len(some)
+                if cursor.has_tokens:
+                    self.settings.values[POSITION] = cursor.position or ""
                 yield some
         except BaseException:
             if remaining:  # rows have been read that did not come: the client must not go on as if they had

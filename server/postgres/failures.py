@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ksql_spark.errors import KsqlError, Position
+from ksql_spark.grammar.advice import NO_GRANTS
 
 if TYPE_CHECKING:
     from ksql_spark.server.postgres.statements import PgStatement
@@ -24,11 +25,19 @@ _STATES = {
 REFUSED = {
     "LISTEN": "LISTEN is not supported: nothing notifies. SELECT … EMIT CHANGES sends rows as they arrive.",
     "NOTIFY": "NOTIFY is not supported. INSERT a row into a stream; SELECT … EMIT CHANGES sends it on.",
-    "GRANT": "GRANT is not supported: the server's settings say which roles a user has.",
-    "REVOKE": "REVOKE is not supported: the server's settings say which roles a user has.",
+    "GRANT": NO_GRANTS,
+    "REVOKE": NO_GRANTS,
     "DO": "DO is not supported: there is no language of procedures.",
     "CALL": "CALL is not supported: there are no procedures.",
 }
+
+
+def no_schema(name: str) -> Failure:
+    """The error for a schema that is not there."""
+    reason = (
+        f'There is no schema "{name}": all streams and tables are in "public". Put the prefix in the name'
+    )
+    return Failure("3F000", f"{reason}, such as {name}_orders; roles take patterns of names.")
 
 
 class Failure(Exception):
@@ -71,7 +80,8 @@ def error_fields(error: KsqlError, statement: PgStatement | None) -> dict[str, s
     if error.condition == "SYNTAX":
         at, fields["M"] = _place(fields["M"])
     if at is not None and statement is not None and not statement.is_moved:
-        before = 0
+        # of the statement in EXPLAIN, the place is in that one
+        before = max(0, statement.text.find(error.statement or ""))
         for _ in range(at.line - 1):
             before = statement.text.find("\n", before) + 1
         fields["P"] = str(statement.piece.start + before + at.column)

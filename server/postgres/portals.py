@@ -29,6 +29,14 @@ class Column(NamedTuple):
     type: PgType
 
 
+class Placed(list[Sequence[Any]]):
+    """Rows of a push query, and the token of the position after them."""
+
+    def __init__(self, rows: Iterable[Sequence[Any]], token: str | None) -> None:
+        super().__init__(rows)
+        self.token = token
+
+
 #: rows as they come, some at a time
 Batches = AsyncGenerator[Sequence[Sequence[Any]], None]
 
@@ -70,6 +78,18 @@ class Portal:
     is_done: bool = False
     #: of the next batch; a FETCH with a timeout leaves it to the next FETCH
     reading: asyncio.Task[Sequence[Sequence[Any]] | None] | None = None
+    #: tokens of the positions before and after the batch whose rows were fetched last
+    tokens: tuple[str | None, str | None] = (None, None)
+
+    @property
+    def position(self) -> str | None:
+        """A token: all rows before it were fetched, and perhaps some later ones; None: the beginning."""
+        return self.tokens[0 if self.waiting else 1]
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether its query gives tokens."""
+        return self.tokens[1] is not None
 
     def format(self, at: int) -> int:
         """0 for text, 1 for binary."""
@@ -126,6 +146,8 @@ class Portal:
             batch = reading.result()
             self.is_done = batch is None
             self.waiting = list(reversed(batch or ()))
+            if isinstance(batch, Placed):
+                self.tokens = self.tokens[1], batch.token
         return bool(self.waiting)
 
     async def close(self) -> None:

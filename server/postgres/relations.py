@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
-from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, is_name, name_of, shown_name
+from ksql_spark.server.postgres.failures import no_schema
+from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, is_name, name_of, shown_name
 from ksql_spark.server.postgres.respelling import word, word_at
 
 
@@ -35,7 +36,7 @@ class _Scope:
 
 
 def relations(piece: StatementText) -> list[Relation]:
-    """The relations behind FROM, JOIN, INTO and UPDATE."""
+    """The relations behind FROM, JOIN, INTO and UPDATE. Raises Failure for a schema that is not there."""
     names: list[Relation] = []
     tokens = piece.tokens
     own: set[str] = set()
@@ -62,6 +63,8 @@ def relations(piece: StatementText) -> list[Relation]:
                 at += 2
             if is_into or word_at(tokens, at + 1) != "(":  # else a function
                 schema = _folded(piece, at - 2) if at > first else ""
+                if schema not in ("", SCHEMA, DATABASE, *CATALOG_SCHEMAS):
+                    raise no_schema(schema)
                 name = name_of(tokens[at], piece.whole)
                 is_catalogs = schema in CATALOG_SCHEMAS or (
                     not schema and _folded(piece, at).startswith("pg_")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from ksql_spark.config import canonical
 from ksql_spark.server.postgres.catalog import VERSION
-from ksql_spark.server.postgres.failures import Failure
+from ksql_spark.server.postgres.failures import Failure, no_schema
+from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, SCHEMA
 
 #: what all settings of a session may have, characters
 _MAX_CHARACTERS = 64 * 1024
@@ -20,6 +21,8 @@ _DEFAULTS = {
     "default_table_access_method": "heap",
     "is_superuser": "off", "max_identifier_length": "63", "extra_float_digits": "1", "lc_collate": "C.UTF-8",
 }  # fmt: skip
+#: the position that the last FETCH has reached in a push query, or where the next push query goes on
+POSITION = "ksql.position"
 #: those that a client is told of when it connects, as PostgreSQL spells them
 _TOLD = (
     "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
@@ -33,11 +36,13 @@ class Settings:
     Attributes:
         values: PostgreSQL's, by their names in lower case.
         properties: ours, which requests to the engine have.
+        resumed_at: the token at which the next push query goes on.
     """
 
     def __init__(self) -> None:
         self.values = dict(_DEFAULTS)
         self.properties: dict[str, str] = {}
+        self.resumed_at: str | None = None
 
     def take(self, params: Mapping[str, str]) -> None:
         """Keep what a client connects with, also ``options=-c name=value``. Raises Failure."""
@@ -53,23 +58,33 @@ class Settings:
             yield name, self.values[name.lower()]
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting, or a property of ours. Raises Failure if there are too many."""
+        """Change a setting, or a property of ours. Raises Failure for too many, and for other schemas."""
         held = sum(len(one) + len(is_) for one, is_ in [*self.values.items(), *self.properties.items()])
         if len(name) + len(value) + held > _MAX_CHARACTERS:
             raise Failure("53400", f"The settings of a connection may have {_MAX_CHARACTERS:,} characters.")
         if value.upper() == "DEFAULT" or (name.lower() == "timezone" and value.upper() == "LOCAL"):
             self.reset(name.lower())
+        elif name.lower() == "search_path":
+            schemas = [schema.strip(" \"'").lower() for schema in value.split(",")]
+            unknown = [schema for schema in schemas if schema not in ("", "$user", *CATALOG_SCHEMAS)]
+            if unknown and SCHEMA not in unknown:
+                raise no_schema(unknown[0])
+            self.values["search_path"] = value
         elif canonical(name) is not None:
             self.properties[name] = value
         else:
+            if name.lower() == POSITION:
+                self.resumed_at = value
             self.values[name.lower()] = value
 
     def reset(self, name: str) -> None:
         """Give a setting, or ``all`` of them, its default."""
         if name == "all":
-            self.values = dict(_DEFAULTS)
+            self.values, self.resumed_at = dict(_DEFAULTS), None
             self.properties.clear()
         else:
+            if name == POSITION:
+                self.resumed_at = None
             self.properties.pop(name, None)
             self.values.pop(name, None)
             self.values |= {name: _DEFAULTS[name]} if name in _DEFAULTS else {}

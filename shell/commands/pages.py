@@ -199,6 +199,11 @@ PAGES: Mapping[type[Statement], Page] = {
         "which records made a row of a query's result, or where they were dropped",
         ("EXPLAIN ROW FROM sales WHERE item = 'tea';", "EXPLAIN MISSING ROW FROM sales WHERE item = 'tea';"),
     ),
+    describe.ExplainRecord: Page(
+        ("EXPLAIN RECORD",),
+        "what a record has changed, query by query, and where it was late or failed",
+        ("EXPLAIN RECORD 'orders' PARTITION 0 OFFSET 17;",),
+    ),
     describe.ExplainFreshness: Page(
         ("EXPLAIN FRESHNESS",),
         "where the delay of a stream or table comes from",

@@ -22,6 +22,9 @@ Entity = Mapping[str, Any]
 #: what the functions below yield: tables, trees and lines
 Part = Union[Table, Tree, str]
 
+#: how many rows and records a tree shows of each query
+_MOST_IN_TREE = 5
+
 
 def one_line(text: str) -> str:
     """``text`` without line breaks and indentation."""
@@ -179,6 +182,69 @@ def _row_explanation(entity: Entity) -> Iterator[Part]:
     if shown is not None and shown > len(records):
         yield f"The first and the last records of {shown}."
     yield from entity.get("notes") or []
+    if upstream := entity.get("upstream"):
+        yield Tree(f"{entity.get('name')} ({entity.get('queryId')})", [_traced(each) for each in upstream])
+
+
+def count_of(count: int | None, what: str) -> str:
+    """The count of some things.
+
+    >>> count_of(1200, "row")
+    '1,200 rows'
+    """
+    return f"{count or 0:,} {what}{'' if count == 1 else 's'}"
+
+
+def _traced(rows: Entity) -> Tree:
+    """Rows of a query, below them the records that these are made of."""
+    records = rows.get("records") or []
+    tree = Tree(
+        f"{rows.get('name')} ({rows.get('queryId')}): {count_of(rows.get('rows'), 'row')} of "
+        f"{count_of(rows.get('used'), 'record')}"
+    )
+    tree.below += (Tree(_record_line(record)) for record in records[:_MOST_IN_TREE])
+    if (more := (rows.get("used") or 0) - _MOST_IN_TREE) > 0:
+        tree.below.append(Tree(f"and {more:,} more"))
+    tree.below += (Tree(str(note)) for note in rows.get("notes") or [])
+    tree.below += map(_traced, rows.get("upstream") or [])
+    return tree
+
+
+def _record_line(record: Entity) -> str:
+    """A record in one line, with the change of a database that it is."""
+    origin = " ".join(f"{name} {value}" for name, value in (record.get("origin") or {}).items())
+    place = f"{record.get('topic')} {record.get('partition')}/{record.get('offset')}"
+    return f"{place} {_moment(record.get('timestamp'))} {_row(record.get('columns'))} {origin}".rstrip()
+
+
+def _row(row: object) -> str:
+    return "-" if row is None else json.dumps(row, ensure_ascii=False)
+
+
+def _record_explanation(entity: Entity) -> Iterator[Part]:
+    tree = Tree(_record_line(entity.get("record") or {}))
+    tree.below += map(_effect, entity.get("queries") or [])
+    yield tree
+    if not tree.below:
+        yield f"No query reads {', '.join(entity.get('names') or [])}."
+    yield from entity.get("notes") or []
+
+
+def _effect(effect: Entity) -> Tree:
+    """What a record has changed in a query's result, below it what that has changed."""
+    changed = effect.get("changed") or 0
+    outcome = f"{count_of(changed, 'row')} changed" if changed else effect.get("outcome")
+    sinks = "".join(f", in sink {name}" for name in effect.get("sinks") or [])
+    tree = Tree(f"{effect.get('name')} ({effect.get('queryId')}): {outcome}{sinks}")
+    tree.below += (Tree(str(text)) for text in effect.get("reasons") or [])
+    for row in (effect.get("rows") or [])[:_MOST_IN_TREE]:
+        place = "" if row.get("offset") is None else f"{row.get('partition')}/{row.get('offset')} "
+        tree.below.append(Tree(f"{place}{_row(row.get('before'))} -> {_row(row.get('after'))}"))
+    if changed > _MOST_IN_TREE:
+        tree.below.append(Tree(f"and {changed - _MOST_IN_TREE:,} more"))
+    tree.below += (Tree(str(text)) for text in effect.get("notes") or [])
+    tree.below += map(_effect, effect.get("below") or [])
+    return tree
 
 
 def _rows_inserted(entity: Entity) -> Iterator[Part]:
@@ -688,6 +754,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "queries": _queries,
     "queryDescription": _query_description,
     "query_descriptions": _query_descriptions,
+    "record_explanation": _record_explanation,
     "row_explanation": _row_explanation,
     "rows_changed": lambda entity: iter([text(entity.get("message"))]),
     "rows_inserted": _rows_inserted,

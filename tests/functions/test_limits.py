@@ -213,7 +213,7 @@ def opaque(name: str, *args: Any) -> Call:
 
 def evaluated(session: Any, cases: dict[str, Any]) -> dict[str, tuple[Any, int]]:
     """The result of each call, and how many failures it has reported."""
-    log = ProcessingLog("limits", None, {}, shows_rows=False)
+    log = ProcessingLog("limits", "limits", {}, shows_rows=False)
     log.open(session)
     texts = []
     for case, bound in cases.items():

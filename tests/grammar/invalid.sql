@@ -22,8 +22,12 @@ ASSERT VALUES s (id INT) VALUES (1);
 SELECT a, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 DAY, GRACE PERIOD 9223372036854775807 DAYS) GROUP BY a;
 -- 1:1 Unknown statement ')'.
 );
--- 1:8 Unexpected 'ROLE'. Expected FUNCTION, INDEX, OR, SINK, SOURCE, STREAM, TABLE, TYPE, …
+-- 1:8 Unexpected 'ROLE'. Roles are not set by statements: a user's are in the file ksql.server.auth.users.file
 CREATE ROLE x;
+-- 1:1 Unknown statement 'GRANT'. Roles are not set by statements: a user's are in the file
+GRANT SELECT ON t TO x;
+-- 1:8 Unexpected 'SECRET'. Passwords are in files or variables of the server, which statements name
+CREATE SECRET x AS 'y';
 -- 1:8 Unexpected 'UNIQUE'. CREATE INDEX ON table (column) finds rows faster; only a table's key is unique.
 CREATE UNIQUE INDEX x ON s (a);
 -- 1:21 Unexpected 'USING'. Expected '('.

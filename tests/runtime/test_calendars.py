@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ksql_spark.metastore.calendars import Calendar
 from ksql_spark.metastore.sources import Windowing
-from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.schema import LATEST_TIME_MS
 
 JUNIT = Path(__file__).parents[1] / "jvm" / "org" / "ksqlspark" / "functions" / "CalendarWindowsTest.java"

@@ -364,6 +364,7 @@ class FakeEngine:
         if "BOOM" in text:
             raise RuntimeError("boom\nsecond line")
         if "NOWHERE" in text:
+            text = text.removeprefix("EXPLAIN ")  # places are relative to the statement in it
             column = text.index("NOWHERE") - (text.rfind("\n", 0, text.index("NOWHERE")) + 1) + 1
             line = text[: text.index("NOWHERE")].count("\n") + 1
             raise KsqlError(

@@ -38,6 +38,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.reading.results import Rows
 from ksql_spark.server.postgres import catalog, catalog_process, statements, values
 from ksql_spark.server.postgres.catalog import Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError, error_fields
@@ -395,6 +396,50 @@ def test_a_client_that_leaves_ends_its_query(port: Port) -> None:
     assert next(rows) == (1,)
     os.close(connection.fileno())
     assert engine.streams[-1].closed.wait(SOON_S)
+
+
+class Positioned(FakeStream):
+    """A push query whose token is the number of rows that it has given."""
+
+    given = 0
+
+    def read(self, timeout_s: float) -> Rows | None:
+        rows = super().read(timeout_s)
+        self.given += len(rows or ())
+        return rows
+
+    @property
+    def continuation(self) -> str | None:
+        return f"after-{self.given}"
+
+
+def test_a_cursor_goes_on_where_another_one_was(port: Port) -> None:
+    engine = port.engine
+    columns, rows = [ResultColumn.of("A", BIGINT)], [Row([n]) for n in (1, 2, 3)]
+    engine.stream = lambda: Positioned("PUSH", columns, rows, ends=False)
+
+    def position(connection: psycopg.Connection[Any]) -> Any:
+        shown = connection.execute("SHOW ksql.position").fetchone()
+        assert connection.execute("SELECT current_setting('ksql.position', true)").fetchone() == shown
+        return (shown or [None])[0]
+
+    declare = "DECLARE c CURSOR FOR SELECT a FROM rides EMIT CHANGES"
+    with port.connect() as connection, connection.transaction():
+        connection.execute(declare)
+        assert connection.execute("FETCH 2 FROM c").fetchall() == [(1,), (2,)]
+        assert position(connection) == "", "of three rows that came together, one was not fetched"
+        assert connection.execute("FETCH 1 FROM c").fetchall() == [(3,)]
+        assert position(connection) == "after-3"
+    assert engine.requests[-1].continuation_token is None
+    with port.connect() as connection:
+        connection.execute("SET ksql.position = 'after-3'")
+        with connection.transaction():
+            connection.execute(declare)
+            assert engine.requests[-1].continuation_token == "after-3"
+            connection.execute("FETCH 1 FROM c")
+            assert position(connection) == "after-3", "where it began"
+            connection.execute("DECLARE other CURSOR FOR SELECT a FROM rides EMIT CHANGES")
+            assert engine.requests[-1].continuation_token is None, "one query takes it"
 
 
 def test_a_cursor_over_a_push_query(port: Port) -> None:

@@ -241,7 +241,8 @@ def test_words_of_cursors(port: Port) -> None:
         ("SELECT pg_notify('news', 'x')", "NOTIFY is not supported"),
         ("CREATE TEMP TABLE t (a INT)", "TEMP is not supported: a table is a topic"),
         ("CREATE EXTENSION IF NOT EXISTS hstore", "There are no extensions"),
-        ("GRANT SELECT ON rides TO ada", "GRANT is not supported"),
+        ("GRANT SELECT ON rides TO ada", r"Roles are not set by statements.*ksql\.server\.auth\.users\.file"),
+        ("REVOKE ALL ON rides FROM ada", "Roles are not set by statements"),
         ("DO $$ BEGIN END $$", "DO is not supported"),
         ("CALL f()", "CALL is not supported"),
         ("SET ROLE reader", "Connect as another user"),
@@ -253,6 +254,29 @@ def test_words_of_cursors(port: Port) -> None:
 def test_what_is_refused_with_words(port: Port, text: str, message: str) -> None:
     with port.connect() as connection, pytest.raises(psycopg.errors.FeatureNotSupported, match=message):
         connection.execute(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM shop.rides",
+        "SELECT * FROM rides JOIN ksql.shop.zones ON true",
+        "SET search_path TO shop",
+        "SET search_path = 'shop'",
+    ],
+)
+def test_there_is_one_schema(port: Port, text: str) -> None:
+    with port.connect() as connection:
+        with pytest.raises(psycopg.errors.InvalidSchemaName, match=r'There is no schema "shop".*shop_orders'):
+            connection.execute(text)
+        for path in ("public", '"$user", public', "shop, public", "''", "pg_catalog"):
+            connection.execute(f"SET search_path TO {path}")
+
+
+def test_the_place_of_an_error_in_explain(port: Port) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.errors.UndefinedTable) as caught:
+        connection.execute("EXPLAIN SELECT *\n  FROM NOWHERE")
+    assert caught.value.diag.statement_position == "25"
 
 
 def test_settings(port: Port) -> None:

@@ -242,8 +242,8 @@ def test_what_statements_need() -> None:
     }  # fmt: skip
     assert {name for name, role in least.items() if role == "READER"} == {
         "DefineVariable", "DescribeConnector", "DescribeEvolution", "DescribeFunction", "DescribeSink",
-        "DescribeSource", "DescribeSources", "Explain", "ExplainFreshness", "ExplainRow", "SetProperty",
-        "Show", "ShowVersions", "UndefineVariable", "UnsetProperty",
+        "DescribeSource", "DescribeSources", "Explain", "ExplainFreshness", "ExplainRecord", "ExplainRow",
+        "SetProperty", "Show", "ShowVersions", "UndefineVariable", "UnsetProperty",
     } | ({"Query"} if "Query" in least else set())  # fmt: skip
 
 

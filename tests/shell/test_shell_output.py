@@ -298,6 +298,27 @@ def test_properties() -> None:
         ({"@type": "row_explanation", "used": 3, "records": [
             {"partition": 1, "offset": 7, "timestamp": 0, "columns": {"K": "a"}}]},
          '         1 |      7 | 1970-01-01T00:00:00Z | {"K": "a"}'),
+        ({"@type": "row_explanation", "name": "T", "queryId": "Q2", "used": 1, "upstream": [
+            {"name": "S", "queryId": "Q1", "rows": 1, "used": 7, "upstream": [], "notes": [], "records": [
+                {"topic": "a", "partition": 1, "offset": 7, "timestamp": 0, "columns": {"K": "a"},
+                 "origin": {"table": "shop.orders", "transaction": "5"}}]}]},
+         '   +- a 1/7 1970-01-01T00:00:00Z {"K": "a"} table shop.orders transaction 5'),
+        ({"@type": "row_explanation", "name": "T", "queryId": "Q2", "used": 1, "upstream": [
+            {"name": "S", "queryId": "Q1", "rows": 1, "used": 7, "records": [{}] * 7}]},
+         "   `- and 2 more"),
+        ({"@type": "record_explanation", "record": {"topic": "a"}, "names": ["A", "B"], "queries": []},
+         "No query reads A, B."),
+        ({"@type": "record_explanation", "record": {"topic": "a"}, "queries": [
+            {"name": "T", "queryId": "Q", "outcome": "changed", "changed": 1, "sinks": ["LAKE"], "rows": [
+                {"partition": 0, "offset": 3, "before": {"N": 1}, "after": {"N": 2}}]}]},
+         "`- T (Q): 1 row changed, in sink LAKE"),
+        ({"@type": "record_explanation", "record": {"topic": "a"}, "queries": [
+            {"name": "T", "queryId": "Q", "changed": 6, "rows": [
+                {"partition": 0, "offset": 3, "before": None, "after": {"N": 2}}] * 6}]},
+         '   +- 0/3 - -> {"N": 2}'),
+        ({"@type": "record_explanation", "record": {"topic": "a"}, "queries": [
+            {"name": "T", "queryId": "Q", "outcome": "late", "reasons": ["it came 5 SECONDS behind"]}]},
+         "   `- it came 5 SECONDS behind"),
         ({"@type": "something_new", "x": 1}, '  "x": 1'),
     ],
 )  # fmt: skip

@@ -212,7 +212,7 @@ def test_timing(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     run(session, "SELECT * FROM RIDES;")
     assert "(1 row, " in out.getvalue().splitlines()[-1]
     run(session, "PRINT rides;")
-    assert "(2 lines, " in out.getvalue().splitlines()[-1]
+    assert "(1 record, " in out.getvalue().splitlines()[-1]
     run(session, r"\timing off")
     run(session, "SELECT * FROM RIDES;")
     assert out.getvalue().splitlines()[-1] == "Query terminated"

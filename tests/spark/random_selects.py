@@ -177,7 +177,9 @@ class Generator:
             ]
             columns.add(f"{alias}.p", types[0])
             columns.add(f"{alias}.q", types[1])
-            return Both.made(f"(VALUES {{}}) AS {alias} (p, q)".format, joined(rows)), columns
+            # rows that are equal have no order, and each window function would choose one
+            distinct = list(dict.fromkeys(rows))
+            return Both.made(f"(VALUES {{}}) AS {alias} (p, q)".format, joined(distinct)), columns
         inner, names = self.select(1)
         for name, type_ in names:
             columns.add(f"{alias}.{name}", type_)

@@ -96,7 +96,7 @@ class FakeAdmin:
 
     def config(self, topic: str) -> dict[str, str]:
         self.require_topic(topic)
-        return self.configs.get(topic, {})
+        return {"delete.retention.ms": "86400000"} | self.configs.get(topic, {})
 
     def configs_of(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
         return {topic: self.config(topic) for topic in topics}

@@ -254,6 +254,7 @@ export interface Entity {
   streams?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   tables?: { name: string; topic: string; keyFormat: string; valueFormat: string; isWindowed: boolean }[];
   sourceDescriptions?: SourceDescription[];
+  indexes?: IndexInfo[];
   views?: { name: string; query: string }[];
   topics?: { name: string; replicaInfo: number[]; consumerCount?: number; consumerGroupCount?: number; recordCount?: number; retentionMs?: number; isCompacted?: boolean; connectors?: string[] }[];
   queries?: RunningQuery[];
@@ -332,4 +333,12 @@ export interface HostStatus {
   lastStatusUpdateMs: number;
   activeStandbyPerQuery: Record<string, unknown>;
   drained?: boolean;
+}
+
+export interface IndexInfo {
+  name: string;
+  table: string;
+  columns: string[];
+  /** Whether look-ups use it. */
+  ready: boolean;
 }

@@ -4,7 +4,7 @@ import { rate } from "../format/numbers.ts";
 import { looksOfBox, Card } from "./card.tsx";
 import { flows, lineKey, pace, thickness } from "./flows.ts";
 import { layout, type Placed } from "./layout.ts";
-import { neighbour } from "./neighbour.ts";
+import { neighbour, readingOrder } from "./neighbour.ts";
 import { connected, type Box, type Shape } from "./shape.ts";
 
 interface Props {
@@ -27,6 +27,8 @@ const MOST_MOVING = 80;
 export function Canvas({ shape, culprits, search }: Props) {
   // only a changed shape is laid out anew, not each change of a figure
   const placed = useMemo(() => layout(shape), [shape.key]);
+  // the Tab key goes as one reads: from column to column, each from its top
+  const inOrder = useMemo(() => readingOrder(shape, placed), [shape, placed]);
   const frame = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState<number | null>(null);
   const [size, setSize] = useState({ width: 1, height: 1 });
@@ -45,7 +47,7 @@ export function Canvas({ shape, culprits, search }: Props) {
   const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, (size.height - KEY_PX) / placed.height));
   const scale = zoom ?? fitting;
   const needle = search.trim().toLowerCase();
-  const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? leftmost(shape, placed);
+  const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? inOrder[0];
   const centre = (x: number, y: number) => frame.current!.scrollTo(x * scale - size.width / 2, y * scale - size.height / 2);
   useLayoutEffect(() => {
     const box = wanted && placed.boxes.get(wanted.id);
@@ -93,7 +95,7 @@ export function Canvas({ shape, culprits, search }: Props) {
                 );
               })}
             </svg>
-            {shape.boxes.map((box) => (
+            {inOrder.map((box) => (
               <Card
                 key={box.id}
                 box={box}
@@ -158,10 +160,4 @@ function hold(event: PointerEvent & { currentTarget: HTMLDivElement }) {
 /** Whether a box stands for something with this text in its name. */
 function holds(box: Box, needle: string): boolean {
   return box.nodes.some((node) => node.name.toLowerCase().includes(needle));
-}
-
-/** The box where reading begins. */
-function leftmost(shape: Shape, placed: Placed): Box | undefined {
-  const at = (box: Box) => placed.boxes.get(box.id)!;
-  return shape.boxes.reduce<Box | undefined>((best, box) => (best === undefined || at(box).x + at(box).y / 100 < at(best).x + at(best).y / 100 ? box : best), undefined);
 }

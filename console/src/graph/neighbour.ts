@@ -1,6 +1,6 @@
 // Where the arrow keys lead from a box of the graph.
 import type { Placed } from "./layout.ts";
-import type { Shape } from "./shape.ts";
+import type { Box, Shape } from "./shape.ts";
 
 /** Boxes that begin this close to each other are below each other, pixels. */
 const COLUMN_PX = 60;
@@ -23,4 +23,10 @@ export function neighbour(id: string, key: string, { lines }: Shape, { boxes }: 
     }
   }
   return undefined;
+}
+
+/** The boxes from column to column, each from its top. */
+export function readingOrder({ boxes }: Shape, placed: Placed): Box[] {
+  const at = (box: Box) => placed.boxes.get(box.id)!;
+  return boxes.toSorted((a, b) => at(a).x - at(b).x || at(a).y - at(b).y);
 }

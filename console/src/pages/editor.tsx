@@ -128,7 +128,7 @@ function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | nul
     }
     for (const one of chosen.filter(isReplacement)) {
       const report = await described(`EXPLAIN EVOLUTION ${closed(one).text}`, runner);
-      if (report !== "") effects.push({ statement: closed(one).text, what: "It replaces a running query.", about: "", affected: [], report });
+      if (report !== "") effects.push({ statement: closed(one).text, what: "", about: "", affected: [], report });
     }
     if (effects.length > 0) setAsked({ effects, chosen });
     else await go(chosen);

@@ -1,18 +1,22 @@
 // The records that failed in a query: when, in which step, why, and the record itself.
+import { useState } from "preact/hooks";
+import { run } from "../api/client.ts";
 import type { Column } from "../api/frames.ts";
 import { rowsOf } from "../api/rows.ts";
 import { cellText } from "../format/cells.ts";
 import { count } from "../format/numbers.ts";
 import { preciseInstant } from "../format/times.ts";
-import { areErrorsKept, errorsOf, KEEPING, MAX_FAILURES } from "../sql/errors.ts";
+import { errorsOf, MAX_FAILURES, statementThatKeeps } from "../sql/errors.ts";
 import { useAsked } from "../state/asked.ts";
+import { refusalOfAll } from "../state/rights.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 import { Problem } from "./problem.tsx";
 
 export function Failures({ queryId, minutes }: { queryId: string; minutes: number }) {
   const asked = useAsked(() => rowsOf(errorsOf(queryId, minutes, Date.now())), `${queryId} ${minutes}`, 15_000);
-  if (!areErrorsKept(asked.error)) return <NotKept />;
+  const keeping = statementThatKeeps(asked.error);
+  if (keeping !== null) return <NotKept statement={keeping} onKept={asked.again} />;
   if (asked.error !== null) return <Problem error={asked.error} />;
   if (asked.value === null) return <p class="hint pad" role="status">Reading the processing log …</p>;
   const { columns, rows } = asked.value;
@@ -26,12 +30,15 @@ export function Failures({ queryId, minutes }: { queryId: string; minutes: numbe
 }
 
 /** What to do on a server that only counts. */
-function NotKept() {
+function NotKept({ statement, onKept }: { statement: string; onKept: () => void }) {
+  const [problem, setProblem] = useState<unknown>(null);
+  const refused = refusalOfAll("developer");
   return (
     <div class="pad" role="status">
-      <p>This server counts the records that fail, but does not keep them. To see here when, where and why each one failed, put these lines into a file and start the server with <code>--properties FILE</code>:</p>
-      <pre class="lines" tabIndex={0}>{KEEPING.join("\n")}</pre>
-      <p class="hint">The last line also stores the records themselves. Leave it out if anyone may read the log who may not read the data.</p>
+      <p>This server counts the records that fail, but does not keep them. This statement keeps from now on when, where and why each one failed:</p>
+      <pre class="lines" tabIndex={0}>{statement}</pre>
+      <button disabled={refused !== null} title={refused ?? undefined} onClick={() => void run(statement).then(onKept, setProblem)}>Keep failed records</button>
+      {problem !== null && <Problem error={problem} />}
     </div>
   );
 }

@@ -35,6 +35,8 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   const [top, setTop] = useState(0);
   const [copied, setCopied] = useState("");
   const [here, setHere] = useState<{ row: number; column: number } | null>(null);
+  /** The same at once: a second key may come before the page is drawn again. */
+  const latest = useRef(here);
   const frame = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => {
     const needle = filter.toLowerCase();
@@ -60,6 +62,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== event.currentTarget || shown.length === 0) return;
+    const here = latest.current;
     const { row, column } = here ?? { row: first, column: 0 };
     const last = shown.length - 1;
     const page = Math.max(1, Math.floor(height / ROW_PX) - 2);
@@ -70,7 +73,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
     const move = here === null && event.key in moves ? [0, 0] as const : moves[event.key];
     if (move !== undefined) {
       const to = { row: Math.min(last, Math.max(0, row + move[0])), column: Math.min(columns.length - 1, Math.max(0, column + move[1])) };
-      setHere(to);
+      setHere((latest.current = to));
       const { scrollTop } = frame.current!;
       // the head covers one row
       const above = Math.min(scrollTop, to.row * ROW_PX);

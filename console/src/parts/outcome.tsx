@@ -4,6 +4,7 @@ import type { Entity } from "../api/types.ts";
 import { brief } from "../format/cells.ts";
 import { count, span } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
+import { type Branch, explained } from "../sql/explained.ts";
 import type { Outcome } from "../sql/runner.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
@@ -43,7 +44,8 @@ export function OutcomeView({ outcome }: Props) {
 }
 
 function EntityView({ entity }: { entity: Entity }) {
-  const list = listOf(entity);
+  const tree = explained(entity);
+  const list = tree === null || entity["@type"] === "row_explanation" ? listOf(entity) : null;
   const said = entity.commandStatus?.message ?? entity.message;
   const queryId = entity.commandStatus?.queryId;
   return (
@@ -56,6 +58,7 @@ function EntityView({ entity }: { entity: Entity }) {
         </p>
       )}
       {list !== null && <Grid columns={list.names.map((name) => ({ name, type: "" }))} rows={list.rows} />}
+      {tree !== null && <ul class="message"><BranchView branch={tree} /></ul>}
       {entity.queryDescription !== undefined && <pre class="lines" tabIndex={0}>{entity.queryDescription.executionPlan}</pre>}
       {entity.sourceDescription !== undefined && (
         <p class="message">
@@ -63,11 +66,16 @@ function EntityView({ entity }: { entity: Entity }) {
           <a href={formatRoute("source", entity.sourceDescription.name)}>All about {entity.sourceDescription.name}</a>
         </p>
       )}
-      {said === undefined && list === null && !entity.queryDescription && !entity.sourceDescription && (
+      {said === undefined && list === null && tree === null && !entity.queryDescription && !entity.sourceDescription && (
         <pre class="lines" tabIndex={0}>{JSON.stringify({ ...entity, statementText: undefined }, null, 2)}</pre>
       )}
     </>
   );
+}
+
+/** A line of a tree, and what is below it. */
+function BranchView({ branch: { label, below } }: { branch: Branch }) {
+  return <li>{label}{below.length > 0 && <ul>{below.map((one, index) => <BranchView key={index} branch={one} />)}</ul>}</li>;
 }
 
 /** How far a query is that is not done: one with a LIMIT goes on until so many rows have come. */

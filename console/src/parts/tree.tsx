@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { RunningQuery, SourceDescription } from "../api/types.ts";
 import { middle } from "../format/cells.ts";
-import { described, metadata, running } from "../sql/metadata.ts";
+import { described, indexes, metadata, running } from "../sql/metadata.ts";
 import { nameInSql, typeText } from "../sql/statements.ts";
 import { formatRoute } from "../state/route.ts";
 import { looksOf, wordOf } from "./state.tsx";
@@ -22,6 +22,7 @@ export function Tree({ onInsert, onQuery }: Props) {
   const needle = search.trim().toUpperCase();
   const found = described.value.filter((one) => one.name.includes(needle) || one.fields.some((field) => field.name.includes(needle)));
   const queries = running.value.filter((one) => one.id.toUpperCase().includes(needle));
+  const keyed = indexes.value.filter((one) => one.name.includes(needle) || one.table.includes(needle));
   const groups = ["Stream", "Table", "View"].map((kind) => [`${kind}s`, found.filter((one) => one.type === kind.toUpperCase())] as const);
   return (
     <nav class="tree" aria-label="Objects">
@@ -32,6 +33,8 @@ export function Tree({ onInsert, onQuery }: Props) {
           {sources.map((one) => <Source key={one.name} source={one} isOpen={needle !== "" && !one.name.includes(needle)} onInsert={onInsert} onQuery={onQuery} />)}
         </section>
       ))}
+      {keyed.length > 0 && <h2>Indexes</h2>}
+      <ul>{keyed.map((one) => <li key={one.name}><a class="name" href={formatRoute("source", one.table)} title={`${one.name} of ${one.table} (${one.columns.join(", ")})`}>{middle(one.name, MOST_CHARACTERS)}</a>{!one.ready && <small class="warn">is built</small>}</li>)}</ul>
       {queries.length > 0 && <h2>Queries</h2>}
       <ul>{queries.map((one) => <Query key={one.id} query={one} />)}</ul>
       <h2>Functions</h2>

@@ -1,12 +1,15 @@
 // What may follow the text before the cursor: the shell's rules (shell/prompt/completion.py) for the editor.
 import type { RoleName } from "../api/types.ts";
 import { isEnough } from "../state/roles.ts";
+import { isSource } from "./statements.ts";
 import words from "./words.json";
 
 export interface Metadata {
   /** Source -> names of its columns. */
   sources: Record<string, string[]>;
   tables: string[];
+  views: string[];
+  indexes: string[];
   functions: string[];
   queries: string[];
   topics: string[];
@@ -61,9 +64,9 @@ function after(upper: string[], given: string[], metadata: Metadata): Offer[] {
   }
   if (["SET", "UNSET"].includes(first)) return all("property", metadata.properties.map((name) => `'${name}'`));
   if (["DROP", "ALTER"].includes(first)) {
-    if (upper.length === 1) return all("keyword", ["STREAM", "TABLE"]);
-    if (upper.length === 2) return [...all("source", sources.filter((name) => metadata.tables.includes(name) === (second === "TABLE"))), ...all("keyword", ["IF EXISTS"])];
-    return all("keyword", ["DELETE TOPIC"]);
+    if (upper.length === 1) return all("keyword", first === "DROP" ? ["STREAM", "TABLE", "VIEW", "INDEX", "SINK", "TYPE", "CONNECTOR"] : ["STREAM", "TABLE"]);
+    if (upper.length === 2) return [...all("source", ofKind(second, metadata)), ...all("keyword", ["IF EXISTS"])];
+    return isSource(second) ? all("keyword", ["DELETE TOPIC"]) : [];
   }
   if (["FROM", "JOIN", "INTO"].includes(last)) return all("source", sources);
   if (first === "INSERT" && upper.length === 1) return all("keyword", ["INTO"]);
@@ -76,9 +79,16 @@ function after(upper: string[], given: string[], metadata: Metadata): Offer[] {
   if (first === "CREATE" && !upper.includes("AS") && upper.includes("(")) {
     return [...all("type", words.types), ...all("keyword", ["KEY", "PRIMARY KEY", "HEADERS"])];
   }
-  if (first === "CREATE" && upper.length === 1) return all("keyword", ["STREAM", "TABLE", "OR REPLACE", "SOURCE", "TYPE"]);
+  if (first === "CREATE" && upper.length === 1) return all("keyword", ["STREAM", "TABLE", "OR REPLACE", "SOURCE", "VIEW", "INDEX", "SINK", "TYPE"]);
   if (first === "CREATE" && !upper.includes("SELECT")) return all("keyword", ["AS SELECT", "WITH (", "IF NOT EXISTS"]);
   return inQuery(upper, given, metadata);
+}
+
+/** The names that DROP and ALTER may have after a kind of object. */
+function ofKind(kind: string, { sources, tables, views, indexes }: Metadata): string[] {
+  const named: Record<string, string[]> = { TABLE: tables, VIEW: views, INDEX: indexes };
+  const others = new Set([...tables, ...views]);
+  return named[kind] ?? (kind === "STREAM" ? Object.keys(sources).filter((name) => !others.has(name)) : []);
 }
 
 /** Inside a SELECT: columns of its sources, functions, clauses. */

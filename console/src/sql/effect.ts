@@ -46,10 +46,13 @@ export function effectOf(statement: Statement, graph: Graph | null): Effect | nu
 }
 
 /** What statements about other things than queries, streams and tables remove or take back, in words; null: they do neither. */
-function effectOfRemoval({ text, verb, object, name }: Statement): string | null {
+function effectOfRemoval({ text, verb, object, name, isReplacement }: Statement): string | null {
   if (verb === "DROP" && !isSource(object)) return REMOVED[object] ?? `The ${object.toLowerCase()} ${name} is removed.`;
   if (verb === "TRUNCATE") return `All rows of ${name || "the table"} are deleted.`;
   if (verb === "DELETE") return `The rows of ${name || "the table"} for which the condition is true are deleted.`;
+  if (verb === "UPDATE") return `The rows of ${name || "the table"} for which the condition is true are changed.`;
+  if (verb === "SWAP") return `The new version of ${name} takes the place of the current one. ROLLBACK ${name} takes that back.`;
+  if (verb === "CREATE" && object === "VIEW" && isReplacement) return `If there is a view ${name}, it gets this query. Queries that run with it go on as they are.`;
   if (verb !== "ROLLBACK") return null;
   const version = /\sTO\s+VERSION\s+(\d+)\s*;?$/i.exec(text)?.[1];
   const what = version === undefined ? "It takes the last change back: the version before it is restored" : `It takes back all changes after version ${version}, which is restored`;

@@ -9,10 +9,8 @@ export function errorsOf(queryId: string, minutes: number, nowMs: number): strin
   return `SELECT * FROM ERRORS OF ${nameInSql(queryId)} WHERE \`TIME\` >= FROM_UNIXTIME(${nowMs - minutes * 60_000}) ORDER BY \`TIME\` DESC LIMIT ${MAX_FAILURES};`;
 }
 
-/** What a server needs to keep failed records, beside their numbers. */
-export const KEEPING = ["topic.auto.create", "stream.auto.create", "rows.include"].map((name) => `ksql.logging.processing.${name}=true`);
-
-/** Whether the server keeps failed records; not if the answer to `errorsOf` is that it only counts them. */
-export function areErrorsKept(error: unknown): boolean {
-  return !(error instanceof Error && error.message.includes("Errors are only counted"));
+/** The statement that makes a server keep failed records which only counts them, as its answer to `errorsOf` says it; null: it keeps them. */
+export function statementThatKeeps(error: unknown): string | null {
+  const found = error instanceof Error ? /are only counted.*?(CREATE STREAM .*?;)/s.exec(error.message) : null;
+  return found?.[1] ?? null;
 }

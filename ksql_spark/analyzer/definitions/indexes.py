@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import invalid, place, within_statement
 from ksql_spark.analyzer.base.settings import is_materialised
-from ksql_spark.errors import nearest
 from ksql_spark.expressions import name_text
 from ksql_spark.grammar.statements.indexes import CreateIndex
 from ksql_spark.metastore.indexes import Index, Path, at_path, has_order
@@ -48,10 +47,8 @@ def bind_create_index(statement: CreateIndex, metastore: MetaStore, config: Mapp
 def _check_column(source: DataSource, path: Path, node: exp.Expr) -> None:
     bound = at_path(source, path)
     if bound is None:
-        near = nearest(path[0], [column.name for column in source.schema.columns])
-        whole = near is not None and near != path[0]
-        hint = f"Did you mean {near}?" if whole else f"DESCRIBE {name_text(source.name)}; shows its columns."
-        raise invalid(f"{name_text(source.name)} has no column {_text(path)}.", node, hint=hint)
+        reason, hint = source.lacks(*path)
+        raise invalid(reason, node, hint=hint)
     if has_order(bound.type):
         return
     hint = "Index numbers, texts, bytes, times and booleans."

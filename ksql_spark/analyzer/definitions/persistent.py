@@ -114,7 +114,8 @@ def _bind_create(
             f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
             statement.this,
         )
-    check_free(statement, existing, bool(statement.or_replace))
+    if not statement.or_replace:
+        check_free(statement, existing)
     properties = Properties(statement.properties, CREATE_AS)
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)

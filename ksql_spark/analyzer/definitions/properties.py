@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,10 +183,7 @@ class Properties:
             return None
         envelope = ENVELOPES.get(name.lower())
         if envelope is None:
-            near = nearest(name, ENVELOPES)
-            hint = f"Did you mean {near}?" if near else None
-            reason = f"'{name}' is none of {', '.join(ENVELOPES)}"
-            raise failure("PROPERTY_IN_WITH", node, name="ENVELOPE", reason=reason, hint=hint)
+            raise self.none_of("ENVELOPE", name, ENVELOPES)
         if value_format not in envelope.formats:
             formats = " or ".join(envelope.formats)
             reason = f"'{name.lower()}' needs the VALUE_FORMAT {formats}, and it is {value_format}"
@@ -278,8 +275,16 @@ class Properties:
         order = self.get("ORDER")
         if order is None or order.lower() in ORDERS:
             return order is not None and order.lower() == EVENT_TIME
-        reason = f"'{order}' is none of {', '.join(ORDERS)}"
-        raise failure("PROPERTY_IN_WITH", self.node("ORDER"), name="ORDER", reason=reason)
+        raise self.none_of("ORDER", order, ORDERS)
+
+    def none_of(self, name: str, value: str, allowed: Collection[str]) -> KsqlError:
+        """The error about a value that a property does not have."""
+        near = nearest(value, allowed)
+        reason, hint = (
+            f"'{value}' is none of {', '.join(allowed)}",
+            f"Did you mean '{near}'?" if near else None,
+        )
+        return failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason, hint=hint)
 
     def evolve(self) -> Evolve | None:
         """Return the settings of EVOLVE (beyond ksqlDB); None without EVOLVE.
@@ -291,8 +296,7 @@ class Properties:
         for name, values in allowed:
             value = self.get(name)
             if value is not None and value.lower() not in values:
-                reason = f"'{value}' is none of {', '.join(values)}"
-                raise failure("PROPERTY_IN_WITH", self.node(name), name=name, reason=reason)
+                raise self.none_of(name, value, values)
         way = self.get("EVOLVE")
         dependents = [name for name in ("SWAP", "VERIFY") if self.get(name) is not None]
         dependents += ["HISTORY"] if self._keeps_history else []

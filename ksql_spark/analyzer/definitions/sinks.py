@@ -7,7 +7,6 @@ import re
 from ksql_spark.analyzer.base.failures import failure, invalid
 from ksql_spark.analyzer.definitions.properties import Properties, identifier
 from ksql_spark.analyzer.definitions.write_rules import check_one_topic
-from ksql_spark.errors import nearest
 from ksql_spark.grammar.statements.sinks import CreateSink, CreateSinkAs
 from ksql_spark.grammar.with_properties import SINK
 from ksql_spark.metastore.sinks import (
@@ -52,12 +51,7 @@ def bind_create_sink(statement: CreateSink | CreateSinkAs, metastore: MetaStore)
     _required(properties, "TYPE", "CREATE SINK", statement)
     type_ = properties.get("TYPE").lower()
     if type_ not in TYPES:
-        near = nearest(type_, TYPES)
-        raise failure(
-            "PROPERTY_IN_WITH", properties.node("TYPE"), name="TYPE",
-            reason=f"'{type_}' is none of {', '.join(TYPES)}",
-            hint=f"Did you mean '{near}'?" if near else None,
-        )  # fmt: skip
+        raise properties.none_of("TYPE", type_, TYPES)
     path, table = _place(properties, type_, source, statement)
     if source.is_table and type_ in _APPENDING:
         raise failure(
@@ -202,8 +196,8 @@ def _part(text: str, source: DataSource, properties: Properties) -> PartitionCol
     transform, name = match[1], identifier(match[2])
     column = source.schema.find(name)
     if column is None:
-        near = nearest(name, (c.name for c in source.schema.columns))
-        raise bad(f"{source.name} has no column {name}", f"Did you mean {near}?" if near else None)
+        reason, hint = source.lacks(name)
+        raise bad(reason.removesuffix("."), hint)
     if transform is None:
         if not _is_plain(column):
             raise bad(f"files cannot be grouped by {name}, which is {column.type}")

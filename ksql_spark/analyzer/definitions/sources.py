@@ -186,17 +186,19 @@ def _check_replaceable(statement: CreateSource, existing: DataSource | None) -> 
             f"Cannot add {word} '{statement.name}': CREATE OR REPLACE is not supported on source {word}s.",
             statement.this,
         )
-    check_free(statement, existing, bool(statement.or_replace))
+    if not statement.or_replace:
+        check_free(statement, existing)
 
 
-def check_free(statement: nodes.NamedStatement, existing: DataSource | None, or_replace: bool) -> None:
-    """Refuse a name that is in use, unless the source is to be replaced."""
-    if existing is None or or_replace:
+def check_free(statement: nodes.NamedStatement, existing: DataSource | None) -> None:
+    """Refuse a name that is in use."""
+    if existing is None:
         return
     word, other = str(statement.args["kind"]).lower(), existing.kind.lower()
+    replacing = "Use CREATE OR REPLACE, or " if word == other else "Choose another name, or "
     raise invalid(
         f"Cannot add {word} '{statement.name}': A {other} with the same name already exists.", statement.this,
-        hint=f"Use CREATE OR REPLACE, or DROP {existing.kind} {existing.name}; first.",
+        hint=f"{replacing}DROP {existing.kind} {name_text(existing.name)}; first.",
     )  # fmt: skip
 
 

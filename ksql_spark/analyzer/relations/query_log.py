@@ -101,7 +101,7 @@ def log_of(
     stream = str(config.get(STREAM_NAME, "KSQL_PROCESSING_LOG"))
     source = metastore.find(stream)
     if source is None:
-        raise failure("ERRORS_NOT_KEPT", relation, stream=stream)
+        raise failure("ERRORS_NOT_KEPT", relation, stream=stream, topic=topic_of(config))
     if isinstance(relation, nodes.LateRowsOf):
         if source.schema.find("LATE") is None:
             raise invalid(
@@ -111,6 +111,12 @@ def log_of(
             )
         return _late_rows(relation.query_id, stream)
     return _errors(relation.query_id, stream, has_replays(source.schema), is_batch)
+
+
+def topic_of(config: Mapping[str, Any]) -> str:
+    """The topic of the processing log."""
+    name = config.get("ksql.logging.processing.topic.name")
+    return str(name or f"{config.get('ksql.service.id', 'default_')}ksql_processing_log")
 
 
 def has_replays(schema: Schema) -> bool:

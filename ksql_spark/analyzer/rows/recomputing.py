@@ -1,4 +1,4 @@
-"""REPROCESS and REPLAY LATE ROWS: rows of a windowed table, computed again from its records (ADR 83)."""
+"""REPROCESS and REPLAY LATE ROWS: rows of a windowed table, computed again from its records (ADR 85)."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -12,14 +13,18 @@ from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by, kept_column, place, replaced, step
-from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
+from ksql_spark.functions import registry
+from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.clauses import call_texts, written_out
-from ksql_spark.plan.nodes import Aggregate, Expire, Filter, Node, Project, Source, UnionAll
+from ksql_spark.plan.clauses import NamedExpression, call_texts, written_out
+from ksql_spark.plan.nodes import Aggregate, Expire, Filter, Node, Project, Sort, Source, UnionAll
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.types import BIGINT, BOOLEAN, Decimal, Primitive
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,67 @@ class Trace:
     ttl_ms: int | None
 
 
+@dataclass(frozen=True)
+class RowOfSink:
+    """A row of a query's result as its topic has it.
+
+    Args:
+        columns: its columns by name, in the formats' Python form.
+        time_ms: its event time.
+        window: the bounds of its window; None without one.
+    """
+
+    columns: Mapping[str, Any]
+    time_ms: int
+    window: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A batch query with the rows of one SELECT of a query's result, from complete inputs.
+
+    Args:
+        inputs: as of a Trace.
+        root: it has ``columns``.
+        columns: the result's columns, under the names that they have in the sink, and the window's bounds.
+        identity: the names of the columns that identify a row: of a table its key, of a stream all.
+    """
+
+    inputs: tuple[Source, ...]
+    root: Node
+    columns: tuple[Column, ...]
+    identity: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A SELECT: what its columns are made of, HAVING, the aggregate, what is below it, and TTL."""
+
+    outputs: tuple[NamedExpression, ...]
+    having: Expression | None
+    aggregate: Aggregate | None
+    below: Node
+    ttl_ms: int | None
+
+    @classmethod
+    def of(cls, top: Node, names: Iterable[str]) -> _Parts:
+        """The parts of ``top``, whose columns are called ``names``."""
+        ttl_ms = None
+        if isinstance(top, Expire):
+            ttl_ms, top = top.ttl_ms, top.child
+        below, having = top, None
+        outputs: Iterable[Expression] = (ColumnRef(c.name, c.type) for c in top.schema.columns)
+        if isinstance(top, Project):
+            outputs, below = (item.expression for item in (*top.keys, *top.values)), top.child
+        if isinstance(below, Filter) and isinstance(below.child, Aggregate):
+            having, below = below.predicate, below.child
+        aggregate = below if isinstance(below, Aggregate) else None
+        if aggregate is not None:
+            ttl_ms, below = ttl_ms or aggregate.ttl_ms, aggregate.child
+        named = tuple(map(NamedExpression, names, outputs))
+        return cls(named, having, aggregate, below, ttl_ms)
+
+
 def bind_traces(
     query: PersistentQuery, where: exp.Expr, metastore: MetaStore, config: Mapping[str, Any]
 ) -> tuple[Trace, ...]:
@@ -62,35 +128,94 @@ def bind_traces(
     root = query.root
     relation = BoundRelation(query.sink.name, root.schema, root.kind, hidden=dict(PSEUDO_COLUMNS))
     scope = Scope((relation,), types=metastore.types(), ansi=is_ansi(config)).at("WHERE")
-    condition = bind_predicate(where, scope)
-    names = [column.name for column in root.schema.columns]
-    selects = root.children if isinstance(root, UnionAll) else (root,)
-    return tuple(_bind_trace(select, names, condition, where) for select in selects)
+    return _traces(query, bind_predicate(where, scope), where)
 
 
-def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: exp.Expr) -> Trace:
-    ttl_ms = None
-    if isinstance(top, Expire):
-        ttl_ms, top = top.ttl_ms, top.child
-    below, having = top, None
-    outputs: Iterable[Expression] = (ColumnRef(c.name, c.type) for c in top.schema.columns)
-    if isinstance(top, Project):
-        outputs, below = (item.expression for item in (*top.keys, *top.values)), top.child
-    condition = replaced(condition, dict(zip(names, outputs, strict=True)))
-    if isinstance(below, Filter) and isinstance(below.child, Aggregate):
-        having, below = below.predicate, below.child
-    aggregate = below if isinstance(below, Aggregate) else None
+def traces_of_rows(query: PersistentQuery, rows: Iterable[RowOfSink]) -> tuple[Trace, ...]:
+    """The traces of rows that were read from the topic that a query writes.
+
+    Raises:
+        KsqlError: the query has a step whose rows cannot be traced.
+    """
+    conditions = [_condition(query, row) for row in rows]
+    return _traces(query, reduce(lambda a, b: call("OR", [a, b], None), conditions))
+
+
+def traces_of_all(query: PersistentQuery) -> tuple[Trace, ...]:
+    """The traces of all rows of a query's result.
+
+    Raises:
+        KsqlError: the query has a step whose rows cannot be traced.
+    """
+    return _traces(query, Literal(True, BOOLEAN))
+
+
+def _condition(query: PersistentQuery, row: RowOfSink) -> Expression:
+    """A condition on the columns of the query's result that its row with these values meets."""
+    selects = [_Parts.of(select, _names(query)) for select in _selects(query)]
+    is_aggregate = any(parts.aggregate is not None for parts in selects)
+    wanted = {column.name for column in query.root.schema.key}
+    if query.root.kind == STREAM and not is_aggregate:
+        # others may have another value now: they are computed
+        wanted |= {
+            item.name
+            for item in selects[0].outputs
+            if all(
+                isinstance(o.expression, ColumnRef) for s in selects for o in s.outputs if o.name == item.name
+            )
+        }
+    columns = zip(query.root.schema.columns, query.sink.schema.columns, strict=True)
+    times: list[Expression] = []
+    time = ColumnRef(ROWTIME, BIGINT)
+    if row.window is not None and is_aggregate:
+        start, end = row.window
+        window = next(s.aggregate.window_spec for s in selects if s.aggregate and s.aggregate.window_spec)
+        last = end if window.kind in ("SESSION", "SLIDING") else end - 1
+        times = [call("BETWEEN", [time, Literal(start, BIGINT), Literal(last, BIGINT)], None)]
+    elif query.root.kind == STREAM and query.sink.time_column is None:
+        times = [call("=", [time, Literal(row.time_ms, BIGINT)], None)]
+    conditions = [
+        _equals(ColumnRef(column.name, column.type), row.columns.get(written.name))
+        for column, written in columns
+        if column.name in wanted and isinstance(column.type, (Primitive, Decimal))
+    ]
+    everything = [Literal(True, BOOLEAN), *conditions, *times]
+    return reduce(lambda a, b: call("AND", [a, b], None), everything)
+
+
+def _equals(column: ColumnRef, value: Any) -> Expression:
+    if value is None:
+        return call("IS NULL", [column], None)
+    return call("=", [column, Literal(value, column.type)], None)
+
+
+def _names(query: PersistentQuery) -> list[str]:
+    return [column.name for column in query.root.schema.columns]
+
+
+def _selects(query: PersistentQuery) -> Sequence[Node]:
+    return query.root.children if isinstance(query.root, UnionAll) else (query.root,)
+
+
+def _traces(
+    query: PersistentQuery, condition: Expression, where: exp.Expr | None = None
+) -> tuple[Trace, ...]:
+    return tuple(_trace(_Parts.of(select, _names(query)), condition, where) for select in _selects(query))
+
+
+def _trace(parts: _Parts, condition: Expression, where: exp.Expr | None) -> Trace:
+    aggregate = parts.aggregate
+    condition = replaced(condition, {item.name: item.expression for item in parts.outputs})
     if aggregate is not None:
-        ttl_ms = ttl_ms or aggregate.ttl_ms
         groups = {group.name: group.expression for group in aggregate.group_by}
         others = columns_in(condition) - groups.keys() - set(PSEUDO_COLUMNS)
         if others:
-            keys = ", ".join(key.name for key in top.schema.key)
+            keys = ", ".join(i.name for i in parts.outputs if columns_in(i.expression) <= groups.keys())
             reason = f"WHERE may name the key ({keys}) and {ROWTIME}: other columns are made of many records."
             raise invalid(reason, where)
-        condition, below = replaced(condition, groups), aggregate.child
-    tracer = Tracer(is_ordered=any(map(is_ordered_by, walk(below))))
-    carried = tracer.carried(below)
+        condition = replaced(condition, groups)
+    tracer = Tracer(is_ordered=any(map(is_ordered_by, walk(parts.below))))
+    carried = tracer.carried(parts.below)
     there = {column.name: column for column in carried.schema.columns}
     lost = {ROWPARTITION, ROWOFFSET} & columns_in(condition) - there.keys()
     if lost:
@@ -103,13 +228,94 @@ def _bind_trace(top: Node, names: Iterable[str], condition: Expression, where: e
         inputs=tuple(tracer.inputs),
         root=Project(rows, (), tuple(kept_column(there[name]) for name in names_of_result)),
         steps=tuple(tracer.steps),
-        having=_text(having, aggregate),
+        having=_text(parts.having, aggregate),
         is_aggregate=aggregate is not None,
         is_windowed=aggregate is not None and aggregate.window_spec is not None,
         joins_versions=tracer.joins_versions,
         is_ordered=tracer.is_ordered,
-        ttl_ms=ttl_ms,
+        ttl_ms=parts.ttl_ms,
     )
+
+
+def windows_of(query: PersistentQuery, time_ms: int) -> list[tuple[int, int]] | None:
+    """The bounds of the windows of a query's aggregate that take a record of this time; [] without windows.
+
+    None: which ones they are depends on other records.
+    """
+    aggregates = [_Parts.of(select, ()).aggregate for select in _selects(query)]
+    window = next((a.window_spec for a in aggregates if a is not None and a.window_spec is not None), None)
+    if window is None:
+        return []
+    if window.calendar is not None or window.kind not in ("HOPPING", "TUMBLING"):
+        return None
+    size, step_ms = window.size_ms, window.advance_ms or window.size_ms
+    last = time_ms - time_ms % step_ms
+    starts = range(last, max(time_ms - size, -1), -step_ms)
+    return [(start, start + size) for start in reversed(starts)]
+
+
+def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> tuple[Effect, ...]:
+    """What computes the result of a query from its inputs; of windows only the given ones.
+
+    Raises:
+        KsqlError: the query has a step that cannot be traced.
+    """
+    return tuple(_effect(query, _Parts.of(select, _names(query)), windows) for select in _selects(query))
+
+
+def _effect(query: PersistentQuery, parts: _Parts, windows: Sequence[tuple[int, int]]) -> Effect:
+    aggregate = parts.aggregate
+    calls = aggregate.aggregates if aggregate is not None else ()
+    by_arrival = any(registry.require(each.function).by_arrival for each in calls)
+    tracer = Tracer(is_ordered=by_arrival or any(map(is_ordered_by, walk(parts.below))))
+    carried = tracer.carried(parts.below)
+    rows: Node = Filter(carried, tracer.passes)
+    columns = [
+        Column(written.name, column.type)
+        for column, written in zip(query.root.schema.columns, query.sink.schema.columns, strict=True)
+    ]
+    named = zip(columns, parts.outputs, strict=True)
+    items = [NamedExpression(column.name, item.expression) for column, item in named]
+    identity = [column.name for column in columns]
+    if query.root.kind == TABLE:
+        identity = [column.name for column in query.sink.schema.key]
+    there = {column.name: column for column in rows.schema.columns}
+    if aggregate is None:
+        tracer.check(*(item.expression for item in items))
+        bounds = [there[name] for name in WINDOW_BOUNDS if name in there and query.root.window is not None]
+        items += map(kept_column, bounds)
+        identity += (column.name for column in bounds)
+        if query.root.kind == STREAM and query.sink.time_column is None:
+            bounds.append(Column(ROWTIME, BIGINT))
+            items.append(kept_column(there[ROWTIME]))
+            identity.append(ROWTIME)
+        root: Node = Project(rows, (), tuple(items))
+        return Effect(tuple(tracer.inputs), root, (*columns, *bounds), tuple(identity))
+    tracer.check(
+        *(group.expression for group in aggregate.group_by), *(a for c in calls for a in c.arguments)
+    )
+    for group in aggregate.group_by:
+        rows = Filter(rows, call("IS NOT NULL", [group.expression], None))
+
+    def grouped(below: Node, more: Sequence[NamedExpression]) -> Node:
+        ordered = Sort(below, tracer.arrivals) if by_arrival else below
+        result: Node = Aggregate(ordered, aggregate.group_by, aggregate.aggregates)
+        if parts.having is not None:
+            result = Filter(result, parts.having)
+        return Project(result, (), (*items, *more))
+
+    if aggregate.window_spec is None:
+        return Effect(tuple(tracer.inputs), grouped(rows, ()), tuple(columns), tuple(identity))
+    time = ColumnRef(ROWTIME, BIGINT)
+    sides = []
+    for bounds_of in windows:
+        start, end = (Literal(bound, BIGINT) for bound in bounds_of)
+        inside = call("AND", [call(">=", [time, start], None), call("<", [time, end], None)], None)
+        more = [NamedExpression(name, b) for name, b in zip(WINDOW_BOUNDS, (start, end), strict=True)]
+        sides.append(grouped(Filter(rows, inside), more))
+    root = sides[0] if len(sides) == 1 else UnionAll(tuple(sides))
+    added = [Column(name, BIGINT) for name in WINDOW_BOUNDS]
+    return Effect(tuple(tracer.inputs), root, (*columns, *added), (*identity, *WINDOW_BOUNDS))
 
 
 def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
@@ -119,4 +325,7 @@ def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
     return str(written_out(having, call_texts(aggregate.aggregates)))
 
 
-__all__ = ["Trace", "bind_traces"]
+__all__ = [
+    "Effect", "RowOfSink", "Trace", "bind_effects", "bind_traces", "traces_of_all", "traces_of_rows",
+    "windows_of",
+]  # fmt: skip

@@ -31,7 +31,7 @@ from ksql_spark.expressions import (
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
-from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project, Sort
+from ksql_spark.plan.nodes import SET_NUMBER, Aggregate, Filter, FlatMap, Node, Project, Sort
 from ksql_spark.types import BOOLEAN, INTEGER, Array, Field, Struct
 
 #: the most grouping sets of one query: each record is as many
@@ -181,7 +181,7 @@ def bind_grouping_sets(
     sets = dict.fromkeys(frozenset[int]().union(*parts) for parts in product(*elements))
     last = len(columns) - 1
     numbers = tuple(sum(1 << last - at for at in range(last + 1) if at not in one) for one in sets)
-    name = names.field("KSQL_GROUPING")
+    name = names.field(SET_NUMBER)
     return columns, GroupingSets(name, tuple(columns), numbers, null_is_group=scope.is_complete)
 
 

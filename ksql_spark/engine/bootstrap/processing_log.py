@@ -6,6 +6,7 @@ import contextlib
 import logging
 
 from ksql_spark import grammar
+from ksql_spark.analyzer import topic_of
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.engine.execution import StatementExecutor
@@ -21,15 +22,16 @@ log = logging.getLogger(__name__)
 
 def create_processing_log(config: Config, admin: KafkaAdmin, lifecycle: Lifecycle) -> ProcessingLog:
     """The processing log, and its topic if configured; without the topic it only counts errors."""
-    topic = _topic(config)
+    topic = topic_of(config)
     if config["ksql.logging.processing.topic.auto.create"] and admin.topic(topic) is None:
         replicas = config["ksql.logging.processing.topic.replication.factor"]
         with contextlib.suppress(KsqlError):  # another server may have created it
             admin.create_topic(topic, config["ksql.logging.processing.topic.partitions"], replicas)
     processing_log = ProcessingLog(
         f"{topic}@{admin.servers}",
-        topic if admin.topic(topic) is not None else None,
+        topic,
         {**config.client_settings("producer"), "bootstrap.servers": admin.servers},
+        keeps=admin.topic(topic) is not None,
         shows_rows=config["ksql.logging.processing.rows.include"],
         most_late_rows=config["ksql.late.rows.max.per.second"],
     )
@@ -47,7 +49,7 @@ def create_log_stream(
     if not config["ksql.logging.processing.stream.auto.create"]:
         return
     name = str(config["ksql.logging.processing.stream.name"])
-    text = create_stream(name, _topic(config))
+    text = create_stream(name, f"KAFKA_TOPIC = '{topic_of(config)}', VALUE_FORMAT = 'JSON'")
     (statement,) = grammar.parse(text)
     assert isinstance(statement, CreateSource)
     existing = services.metastore.find(statement.name)
@@ -62,8 +64,3 @@ def create_log_stream(
     except KsqlError as error:
         log.error("the stream %s over the processing log was not created or altered: %s", name, error)
         lifecycle.report(f"no stream {name} over the processing log: {error.message}")
-
-
-def _topic(config: Config) -> str:
-    name = config["ksql.logging.processing.topic.name"]
-    return str(name or f"{config['ksql.service.id']}ksql_processing_log")

@@ -28,6 +28,7 @@ class QueryDefinition:
         sink_partitions: number of partitions of the sink's topic.
         creates_sink: whether the sink is dropped together with this query.
         is_transient: whether it is a push query.
+        is_continued: whether it goes on where an earlier push query of its client has stopped.
         logical: what was bound, for CREATE OR REPLACE; None: it is a push query.
         evolution: how it follows the version before; None: there was none, or it goes on with its state.
     """
@@ -40,6 +41,7 @@ class QueryDefinition:
     sink_partitions: int
     creates_sink: bool = False
     is_transient: bool = False
+    is_continued: bool = False
     logical: PersistentQuery | None = None
     evolution: Evolution | None = None
 

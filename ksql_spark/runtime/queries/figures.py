@@ -61,12 +61,21 @@ class QueryFigures:
     @property
     def logs_records(self) -> bool:
         """Whether errors of single records are written to a topic."""
-        return self._log is not None and self._log.has_topic
+        return self.log_topic is not None
 
     @property
     def log_topic(self) -> str | None:
         """The topic to which errors of single records are written; None: they are only counted."""
         return self._log.topic if self._log is not None else None
+
+    def is_log(self, topic: str) -> bool:
+        """Whether a topic is that of the processing log, which may not exist yet."""
+        return self._log is not None and self._log.own_topic == topic
+
+    def keep_entries(self) -> None:
+        """Write errors of single records to their topic, which exists, from now on."""
+        if self._log is not None:
+            self._log.keep()
 
     def counts(self, query_id: str) -> Counts:
         """Counts of a query's record errors since the server started."""

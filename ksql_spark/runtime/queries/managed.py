@@ -104,6 +104,11 @@ class ManagedQuery:
         return self._definition.is_transient
 
     @property
+    def is_continued(self) -> bool:
+        """Whether it goes on where an earlier push query of its client has stopped."""
+        return self._definition.is_continued
+
+    @property
     def logical(self) -> PersistentQuery | None:
         """The query as it was bound, for CREATE OR REPLACE; None for a push query."""
         return self._definition.logical

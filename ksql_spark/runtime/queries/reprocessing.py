@@ -1,4 +1,4 @@
-"""Corrects rows of a table beside the query that maintains it: REPROCESS and REPLAY LATE ROWS (ADR 83).
+"""Corrects rows of a table beside the query that maintains it: REPROCESS and REPLAY LATE ROWS (ADR 85).
 
 The rows are of closed windows, which the query will not write again, unless it repeats work after a crash. So
 it is stopped for a moment: what was closed then is closed in its checkpoint, too.

@@ -119,7 +119,7 @@ class StageRun:
             numbers,
             setting=self._setting,
             log=self._report,
-            is_resumed=self._checkpoint.resumed_at is not None,
+            is_resumed=self._checkpoint.resumed_at is not None or self._query.is_continued,
         )
         with registry.with_functions(self._environment.functions):
             built = build(context)

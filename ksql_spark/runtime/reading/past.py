@@ -17,8 +17,8 @@ from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import Past
 from ksql_spark.runtime.queries.differences import latest
-from ksql_spark.runtime.reading.stored_row import StoredRow
-from ksql_spark.runtime.reading.view import ForeignRecords, framed, split_key, stored_rows
+from ksql_spark.runtime.reading.stored_row import StoredRow, split_key
+from ksql_spark.runtime.reading.view import ForeignRecords, framed, stored_rows
 from ksql_spark.schema_registry import SchemaRegistry
 
 

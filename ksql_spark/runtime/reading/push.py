@@ -1,21 +1,23 @@
 """Push queries, whose rows go to the client as they arrive (reference §2.5).
 
-A query of plain columns and conditions over a stream reads the stream's topic itself. Any other is a query of
-Spark that writes to a topic of its own, which all clients that ask the same read (shared_queries.py).
+A query of plain columns and conditions over a stream, or over the keys of a table, reads the topic itself.
+Any other is a query of Spark that writes to a topic of its own, which all clients that ask the same read
+(shared_queries.py).
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from ksql_spark import consistency
+from ksql_spark.consistency import Position
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, walk
 from ksql_spark.formats import BadRecord
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.metastore.serdes import value_serde
+from ksql_spark.metastore.serdes import leaves_out_columns, value_serde
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.nodes import Filter, Project, Source
 from ksql_spark.plan.queries import Feed
@@ -25,12 +27,16 @@ from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
-from ksql_spark.schema import PSEUDO_COLUMNS, Column
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column
 
 #: makes records the rows that a client gets
 RowMaker = Callable[[Iterable[Record]], Rows]
 #: takes a record that cannot be read, and why
 OnUnreadable = Callable[[Record, BadRecord], None]
+
+
+#: larger than all offsets
+_ANY = 2**63
 
 
 class PlacedRows(Rows):
@@ -43,10 +49,12 @@ class PlacedRows(Rows):
         self.first: dict[int, int] = {}
         self.next: dict[int, int] = {}
 
-    def add(self, row: Row, partition: int, offset: int) -> None:
-        """Add a row; only during construction."""
+    def add(self, row: Row, partition: int, offset: int | None) -> None:
+        """Add a row; only during construction. Deletions of rows that no longer match have no offset."""
         self.append(row)
-        self.places.append((partition, offset))
+        self.places.append((partition, _ANY if offset is None else offset))
+        if offset is None:
+            return
         self.first[partition] = min(offset, self.first.get(partition, offset))
         self.next[partition] = max(offset + 1, self.next.get(partition, 0))
 
@@ -89,10 +97,11 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
 
 
 def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMaker] | None:
-    """Return the stream that a query without Spark reads, and its RowMaker; None if the query needs Spark.
+    """Return the source that a query without Spark reads, and its RowMaker; None if the query needs Spark.
 
-    Such a query selects plain columns of one stream without a window, whose event time is its records' time,
-    in formats that need no registry. Unreadable records are skipped and passed to ``on_unreadable``.
+    Such a query selects plain columns of one stream without a window, or of one table with conditions on its
+    key alone, whose event time is its records' time, in formats that need no registry. Unreadable records are
+    skipped and passed to ``on_unreadable``.
     """
     node = query.root
     if not isinstance(node, Project):
@@ -102,14 +111,14 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
     predicate: Expression | None = None
     if isinstance(below, Filter):
         predicate, below = below.predicate, below.child
-    if not isinstance(below, Source) or below.prefixed or below.source.is_table:
+    if not isinstance(below, Source) or below.prefixed:
         return None
     source = below.source
-    available = {c.name for c in source.schema.columns} | PSEUDO_COLUMNS.keys()
-    for name, type_ in PSEUDO_COLUMNS.items():
+    for name, type_ in (PSEUDO_COLUMNS | WINDOW_BOUNDS).items():
         named.setdefault(name, ColumnRef(name, type_))
     if (
-        source.window is not None
+        (source.window is not None and not source.is_table)
+        or leaves_out_columns(source)
         or source.timestamp is not None
         or source.schema.headers
         or source.topic_pattern is not None
@@ -122,58 +131,68 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
     everything = [*items, *([predicate] if predicate is not None else [])]
     # Spark reports a LIKE of NULL to the processing log
     has_like = any(isinstance(part, Call) and part.function == "LIKE" for e in everything for part in walk(e))
+    reader = READERS.of(source, None)
+    available = reader.places.keys() - (WINDOW_BOUNDS.keys() if source.window is None else set())
     if has_like or not all(is_plain(e) and columns_in(e) <= available for e in everything):
         return None
-    reader = READERS.of(source, None)
     if reader.key.asks_registry or reader.value.asks_registry:
         return None
+    of_key = {c.name for c in source.schema.key} | WINDOW_BOUNDS.keys()
+    if source.is_table and predicate is not None and not columns_in(predicate) <= of_key:
+        return None  # a row that no longer matches is deleted: who has it is in a query's state
     row_of = rows_of(
         [(e, c.type) for e, c in zip(items, query.output, strict=True)], predicate, reader.places
     )
+    keys = {c.name for c in node.schema.key} | WINDOW_BOUNDS.keys()
+    is_of_key = [column.name in keys for column in query.output]
+
+    def row(record: Record) -> Row | None:
+        if not source.is_table:
+            values = reader.stream_row(record)
+            return None if values is None else row_of(values, ())
+        changed = reader.table_row(record)
+        made = None if changed is None else row_of(changed[0], ())
+        if changed is None or made is None or not changed[1]:
+            return made
+        kept = (v if is_kept else None for v, is_kept in zip(made.values, is_of_key, strict=True))
+        return Row(list(kept), tombstone=True)
 
     def rows(records: Iterable[Record]) -> Rows:
         result_rows = Rows()
         for record in records:
             try:
-                values = reader.stream_row(record)
+                made = row(record)
             except BadRecord as error:
                 on_unreadable(record, error)
                 continue
-            row = None if values is None else row_of(values, ())
-            if row is not None:
-                result_rows.append(row)
+            if made is not None:
+                result_rows.append(made)
         return result_rows
 
     return source, rows
 
 
 class Places:
-    """The progress of a client in a stream whose rows a Spark query makes.
+    """The progress of a client in a stream or table whose rows a Spark query makes.
 
     Args:
-        topic: the stream's.
         starts: partition -> offset of the first record that the client wants rows of.
     """
 
-    def __init__(self, topic: str, starts: Mapping[int, int]) -> None:
-        self._topic = topic
+    def __init__(self, starts: Mapping[int, int]) -> None:
         self._starts = starts
-        self._next = dict(starts)
+        #: partition -> the offset after the last record whose rows the client has
+        self.next = dict(starts)
 
     def own(self, rows: Rows) -> Rows:
         """Return those of ``rows`` that the client wants, and record the progress."""
         if not isinstance(rows, PlacedRows):
             return rows
-        reached = self._next
+        reached = self.next
         for partition, offset in rows.next.items():
             if offset > reached.get(partition, 0):
                 reached[partition] = offset
         return rows.since(self._starts)
-
-    @property
-    def token(self) -> str:
-        """A token of the position."""
-        return consistency.encode({self._topic: self._next})
 
 
 class PushResult(QueryStream):
@@ -190,7 +209,7 @@ class PushResult(QueryStream):
         on_close: called once.
         places: positions of a Spark query's rows; None if the client wants everything that the subscription
             reads.
-        gives_tokens: whether to return continuation tokens.
+        followed: the topic that continuation tokens are about, and its id; None: there are none.
     """
 
     def __init__(
@@ -205,14 +224,14 @@ class PushResult(QueryStream):
         on_close: Callable[[], None],
         *,
         places: Places | None = None,
-        gives_tokens: bool = False,
+        followed: tuple[str, str | None] | None = None,
     ) -> None:
         self.query_id = query.id
         self.kind = "PUSH"
         self.statement = query.statement
         self.columns = result_columns(columns)
         self.final_message: str | None = None
-        self._gives_tokens = gives_tokens
+        self._followed = followed
         self._query = query
         self._queries = queries
         self._subscription = subscription
@@ -234,11 +253,10 @@ class PushResult(QueryStream):
     @property
     def continuation(self) -> str | None:
         """A token of the position, from which an equal query can resume; None if tokens are not wanted."""
-        if not self._gives_tokens:
+        if self._followed is None:
             return None
-        if self._places is not None:
-            return self._places.token
-        return consistency.encode({self._subscription.topic: self._subscription.next})
+        reached = self._subscription.next if self._places is None else self._places.next
+        return Position(*self._followed, reached, int(time.time() * 1000)).token
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
         """Call ``on_arrival`` once, in any thread, when there may be something to read."""

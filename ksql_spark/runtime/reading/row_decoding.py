@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -14,7 +15,7 @@ from ksql_spark.metastore.serdes import stored_serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.plain_expressions import NO_PLACES, PlainRow, Values, function_of
 from ksql_spark.runtime.reading.results import Row, api_form
-from ksql_spark.runtime.reading.stored_row import StoredRow
+from ksql_spark.runtime.reading.stored_row import StoredRow, split_key
 from ksql_spark.schema import LATEST_TIME_MS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import STRING, SqlType
@@ -44,6 +45,7 @@ class Reader:
         #: whether rows have their event time; only the JVM reads one that is written in a pattern
         self.has_times = time is None or time.type != STRING
         self._no_key = [None] * len(self.key.columns)
+        self._no_value = [None] * len(self.value.columns)
 
     def decode(self, row: StoredRow) -> list[Any] | None:
         """The values of a table's row, or None if a format cannot read it."""
@@ -61,8 +63,7 @@ class Reader:
         Raises:
             BadRecord: a format cannot read it, or it has no event time (reference §5.7).
         """
-        if not 0 <= record.timestamp_ms <= LATEST_TIME_MS:
-            raise BadRecord("Its timestamp is missing, negative or too large.")
+        _check_time(record)
         if record.value is None:
             return None
         values = self.value.decode(record.value) if self.value.columns else ()
@@ -70,6 +71,29 @@ class Reader:
         if values is None:
             return None
         return [record.timestamp_ms, record.partition, record.offset, *(keys or self._no_key), *values]
+
+    def table_row(self, record: Record) -> tuple[list[Any], bool] | None:
+        """The values of a table's record, and whether it deletes the row: then only those of its key are set.
+
+        None: the record has no key. Raises BadRecord as ``stream_row``.
+        """
+        _check_time(record)
+        if record.key is None:
+            return None
+        try:
+            key, start, end = split_key(record.key, self.source.window)
+        except struct.error:
+            raise BadRecord("Its key is too short for a window.") from None
+        keys = self.key.decode(key) or self._no_key
+        values = None if record.value is None else self.value.decode(record.value)
+        row = [record.timestamp_ms, start, end, *keys, *(values or self._no_value)]
+        return row, values is None
+
+
+def _check_time(record: Record) -> None:
+    """Raise BadRecord for a record without an event time."""
+    if not 0 <= record.timestamp_ms <= LATEST_TIME_MS:
+        raise BadRecord("Its timestamp is missing, negative or too large.")
 
 
 class Readers:

@@ -30,9 +30,9 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.serdes import leaves_out_columns, serdes, stored_serdes
-from ksql_spark.metastore.sources import DataSource, Windowing
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.freshness import Ends, OnReached
-from ksql_spark.runtime.reading.stored_row import KeyRange, Place, StoredRow
+from ksql_spark.runtime.reading.stored_row import KeyRange, Place, StoredRow, split_key
 from ksql_spark.runtime.reading.view_indexes import NO_INDEXES, StoredRange, ViewIndex, ViewIndexes
 from ksql_spark.schema import LATEST_TIME_MS, Role
 from ksql_spark.schema_registry import SchemaRegistry
@@ -246,8 +246,8 @@ class View:
         except KsqlError as error:  # not every user may ask for it
             log.info("rebuilding the view of %s: %s", self.source.name, error.message)
             return True
-        retention_ms = int(config.get("delete.retention.ms", 0))
-        return "compact" in config.get("cleanup.policy", "") and away_s * 1000 > retention_ms
+        kept_ms = deletions_kept_ms(config)
+        return kept_ms is not None and away_s * 1000 > kept_ms
 
     def _apply(self, db: sqlite3.Connection, records: Iterable[Record], positions: Ends) -> None:
         """Write the changes of ``records``, and that the topic has been read up to ``positions``."""
@@ -629,6 +629,12 @@ def _connected(path: Path) -> sqlite3.Connection:
     return db
 
 
+def deletions_kept_ms(config: Mapping[str, str]) -> int | None:
+    """How long a topic with this configuration keeps tombstones for readers that lag; None: for ever."""
+    is_compacted = "compact" in config.get("cleanup.policy", "")
+    return int(config.get("delete.retention.ms", 0)) if is_compacted else None
+
+
 def stored_rows(source: DataSource, records: Iterable[Record]) -> list[StoredRow]:
     """Records of a table's topic as stored rows; the value of tombstones is empty.
 
@@ -742,21 +748,3 @@ def framed(source: DataSource, record: Record) -> Record:
     if CAPABILITIES[source.value_format.name].registry:
         value = with_schema_id(value, record.headers, VALUE)
     return record._replace(key=key, value=value)
-
-
-def split_key(key: bytes, window: Windowing | None) -> tuple[bytes, int, int]:
-    """Split a record's key into (bytes without the window, window start, window end), 0 without a window
-    (§6.9).
-
-    Raises:
-        struct.error: the key is too short for its window.
-    """
-    if window is None:
-        return key, 0, 0
-    if window.has_end:
-        end, start = struct.unpack(">qq", key[-16:])
-        return key[:-16], start, end
-    (start,) = struct.unpack(">q", key[-8:])
-    if window.calendar is not None:
-        return key[:-8], start, window.calendar.end_ms(start)
-    return key[:-8], start, start + (window.size_ms or 0)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
+from ksql_spark.expressions import columns_in
 from ksql_spark.plan.nodes import SIGN, Changes, Expire, Filter, KeepUnchanged, SetOperation, Source
 from ksql_spark.plan.operations import postfix
 from ksql_spark.plan.trees import operands
@@ -15,6 +16,7 @@ from ksql_spark.schema import (
     PSEUDO_COLUMNS,
     ROWOFFSET,
     ROWPARTITION,
+    WINDOW_BOUNDS,
     WINDOWEND,
     WINDOWSTART,
     Column,
@@ -52,9 +54,17 @@ def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
 
 
 def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> Built:
-    """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2)."""
+    """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2).
+
+    Rows of a push query keep the places of their records. It needs no state if conditions are on keys alone.
+    """
+    is_push = context.stage.plan.output is not None
+    if is_push and columns_in(node.predicate) <= {c.name for c in node.schema.key} | WINDOW_BOUNDS.keys():
+        row = [c.name for c in node.schema.columns]
+        return Built(inputs[0].filter(context.lower(node.predicate, "WhereFilter", "WHERE", row)))
     frame = deleting(node, inputs[0], context)
-    return _passed_on(node, frame, context, "tombstoneFilter", context.is_resumed, state={})
+    places = _places(node, frame) if is_push else []
+    return _passed_on(node, frame, context, "tombstoneFilter", context.is_resumed, places=places, state={})
 
 
 def expire(node: Expire, inputs: Sequence[DataFrame], context: Context) -> Built:
@@ -67,12 +77,18 @@ def keep_unchanged(node: KeepUnchanged, inputs: Sequence[DataFrame], context: Co
     """A table whose changes leave out columns (reference §5.9); rows have the places of their records."""
     assert isinstance(node.child, Source)
     source, prefix = node.child.source, f"{node.child.alias}_" if node.child.prefixed else ""
-    places = [name for name in (ROWPARTITION, ROWOFFSET) if node.schema.find(name) is None]
+    places = _places(node, inputs[0])
     built = _passed_on(node, inputs[0], context, "keepUnchanged", places=places, state={})
     if not source.constraints:
         return built
     allowed = sources.allowed(source, prefix, context.log, has_place=False)
     return replace(built, frame=built.frame.filter(allowed))
+
+
+def _places(node: Filter | KeepUnchanged, frame: DataFrame) -> list[str]:
+    """The pseudo columns with the places of records that ``frame`` has beside the columns of ``node``."""
+    there = frame.columns
+    return [name for name in (ROWPARTITION, ROWOFFSET) if name in there and node.schema.find(name) is None]
 
 
 def _passed_on(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import name_text
 from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.comments import Comment
@@ -42,10 +42,10 @@ def _check(statement: Comment, column: str | None, context: StatementContext) ->
         )
     if source is None or column is None or source.schema.find(column) is not None:
         return
-    near = nearest(column, [each.name for each in source.schema.columns])
+    reason, hint = source.lacks(column)
     raise KsqlError(
         "INVALID_STATEMENT",
-        reason=f"{name_text(name)} has no column {name_text(column)}.",
+        reason=reason,
         position=position(statement.column) if statement.column is not None else None,
-        hint=f"Did you mean {near}?" if near else f"DESCRIBE {name_text(name)}; shows its columns.",
+        hint=hint,
     )

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ksql_spark import analyzer, grammar, topic_patterns
 from ksql_spark.analyzer.base.settings import is_read_only_topic
@@ -32,6 +31,7 @@ from ksql_spark.runtime.queries.exactly_once import settle
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.versions import CREATED, IN_PLACE, Change
+from ksql_spark.spark.processing_log import create_stream
 from ksql_spark.statements.base.context import (
     SINK_PREFIX,
     Action,
@@ -57,10 +57,11 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] STREAM|TABLE over a topic; with PARTITIONS, a missing topic is created."""
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
-        return _exists(statement, statement.kind, statement.if_not_exists, existing)
+        return _exists(statement, existing)
     check_or_replace(statement, context)
     inferred: list[str] = []
     if not context.is_replay:
+        statement = _of_log(statement, context)
         # on replay the statement has all columns: the registry may have others by now
         written = analyzer.infer_columns(
             statement, context.config, context.services.registry, partial(_sample, context)
@@ -104,6 +105,8 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         if origin is not None:
             services.metastore.add_origin(source.name, origin)
         services.views.renew(source)
+        if services.queries.figures.is_log(source.topic):
+            services.queries.figures.keep_entries()
         shown = f" with the columns {', '.join(inferred)}" if inferred else ""
         return Outcome(f"{statement.kind.capitalize()} created{shown}")
 
@@ -125,6 +128,18 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         change=change,
         properties=pinned,
     )
+
+
+def _of_log(statement: CreateSource, context: StatementContext) -> CreateSource:
+    """``statement`` with the columns of the processing log, if it is a stream over it and has none."""
+    topic = next((str(p.value) for p in statement.properties if p.name.upper() == "KAFKA_TOPIC"), "")
+    is_log = context.services.queries.figures.is_log(topic)
+    if statement.kind != STREAM or statement.columns or not is_log:
+        return statement
+    properties = ", ".join(map(grammar.render, statement.properties))
+    (written,) = grammar.parse(create_stream(grammar.render(statement.this), properties))
+    assert isinstance(written, CreateSource)
+    return written
 
 
 def _check_pattern(source: DataSource, context: StatementContext) -> None:
@@ -197,7 +212,7 @@ def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Ac
     """
     existing = context.metastore.find(statement.name)
     if existing is not None and not statement.or_replace:
-        return _exists(statement, statement.kind, statement.if_not_exists, existing)
+        return _exists(statement, existing)
     check_or_replace(statement, context)
     evolve = analyzer.evolve_of(statement)
     if evolve is not None and existing is not None:
@@ -272,14 +287,13 @@ def insert_select(statement: InsertSelect, context: StatementContext) -> Action:
     return QueryStart(statement, bound, STREAM, context).action()
 
 
-def _exists(statement: Any, kind: str, if_not_exists: bool, existing: DataSource) -> Action:
-    name = existing.name
-    message = (
-        f"Cannot add {kind.lower()} '{name}': A {existing.kind.lower()} with the same name already exists"
+def _exists(statement: CreateSource | CreateAsSelect, existing: DataSource) -> Action:
+    if not statement.if_not_exists:
+        analyzer.check_free(statement, existing)
+    word, other = statement.kind.lower(), existing.kind.lower()
+    return only_warns(
+        statement, f"Cannot add {word} '{existing.name}': A {other} with the same name already exists"
     )
-    if not if_not_exists:
-        raise KsqlError("INVALID_STATEMENT", reason=message)
-    return only_warns(statement, message)
 
 
 def alter_source(statement: AlterSource, context: StatementContext) -> Action:

@@ -22,7 +22,8 @@ from ksql_spark.runtime.queries.evolution import Backfill, Swap
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading import batch
-from ksql_spark.runtime.reading.view import split_key, stored_rows
+from ksql_spark.runtime.reading.stored_row import split_key
+from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.runtime.versions import Change
 from ksql_spark.statements.base.context import (
     Action,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.views import CreateView, DropView
 from ksql_spark.statements.base.context import (
     Action,
@@ -24,7 +25,7 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
         message = f"Cannot add view '{name}': A {word} with the same name already exists."
         if not statement.if_not_exists:
             hint = "CREATE OR REPLACE VIEW changes its query." if source is None else "Choose another name."
-            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint)
+            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, position=position(statement.this))
         return only_warns(statement, message)
     if not context.is_replay:  # by now a source of it may be gone
         others = metastore.copy()

@@ -1,4 +1,4 @@
-"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 83)."""
+"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 85)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from ksql_spark.runtime.queries import verification
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.reprocessing import Corrections
-from ksql_spark.runtime.reading.view import split_key, stored_rows
+from ksql_spark.runtime.reading.stored_row import split_key
+from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark import batch, replay, tracing
 from ksql_spark.spark.batch import evaluate_rows

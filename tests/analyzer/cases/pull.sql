@@ -309,7 +309,7 @@ SELECT c.* FROM counts c JOIN s ON c.name = s.name ORDER BY s.ROWTIME DESC LIMIT
               Source S prefixed with ROWTIME
 
 SELECT * FROM ERRORS OF CSAS_COPY_3;
-    ERRORS_NOT_KEPT: Errors and late rows are only counted, because there is no stream KSQL_PROCESSING_LOG to read them from. Start the server with ksql.logging.processing.topic.auto.create=true and ksql.logging.processing.stream.auto.create=true.
+    ERRORS_NOT_KEPT: Errors and late rows are only counted, because there is no stream KSQL_PROCESSING_LOG to read them from. CREATE STREAM KSQL_PROCESSING_LOG WITH (KAFKA_TOPIC = 'default_ksql_processing_log', VALUE_FORMAT = 'JSON', PARTITIONS = 1); keeps them from now on.
     line 1:15
       SELECT * FROM ERRORS OF CSAS_COPY_3
                     ^^^^^^^^^^^^^^^^^^^^^

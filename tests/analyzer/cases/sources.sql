@@ -341,7 +341,7 @@ CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FO
       topic t, key JSON {'envelope': 'maxwell'}, value JSON {'envelope': 'maxwell'}
 
 CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debesium');
-    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: 'debesium' is none of debezium, maxwell. Did you mean debezium?
+    PROPERTY_IN_WITH: Configuration ENVELOPE is invalid: 'debesium' is none of debezium, maxwell. Did you mean 'debezium'?
     line 1:94
       CREATE TABLE t (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON', ENVELOPE='debesium')
                                                                                                    ^^^^^^^^^^^^^^^^^^^

@@ -147,6 +147,13 @@ SELECT item, who, COUNT(*) AS n, GROUPING(item, who) AS level FROM sold WHERE id
 -- jam  | NULL | 2 | 1
 -- tea  | NULL | 2 | 1
 -- NULL | NULL | 4 | 3
+SELECT item, who, COUNT(*) AS n, MAX(id) AS last, GROUPING(item, who) AS level FROM sold WHERE id < 0 GROUP BY CUBE (item, who);
+--@rows
+-- item | who  | n | last | level
+-- NULL | NULL | 0 | NULL | 3
+SELECT item, COUNT(*) AS n FROM sold WHERE id < 0 GROUP BY ROLLUP (item) HAVING COUNT(*) > 0;
+--@rows
+-- item | n
 SELECT who, COUNT(*) AS n FROM sold GROUP BY CUBE (who) ORDER BY who, n;
 --@rows
 -- who  | n

@@ -30,7 +30,9 @@ from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Place, TracedRecords
+from ksql_spark.spark.tracing import Change, Place, TracedRecords
+from ksql_spark.statements.rows import effects
+from ksql_spark.statements.rows.tracing import Decoded
 from tests.connect_server import ConnectServer
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
@@ -84,7 +86,7 @@ DESCRIBE SINK db; DROP SINK db;
 CREATE TABLE z (id INT PRIMARY KEY) WITH (LAKE='postgresql://ann:secret@db/shop', FORMAT='jdbc', TABLE='z');
 DESCRIBE z; DROP TABLE z DELETE TOPIC;
 PAUSE ALL; DESCRIBE EVOLUTION v; ABORT EVOLUTION v; RESUME ALL; SHOW VERSIONS OF v;
-EXPLAIN ROW FROM v WHERE k = 'a'; DROP TABLE v;
+EXPLAIN ROW FROM v WHERE k = 'a'; EXPLAIN RECORD 's' PARTITION 0 OFFSET 7; DROP TABLE v;
 """
 CONNECTED = """
 SHOW TOPICS; SHOW TOPICS EXTENDED; SHOW CONNECTORS; SHOW SINK CONNECTORS; SHOW CONNECTOR PLUGINS;
@@ -289,8 +291,13 @@ def test_bodies_are_as_they_were(
     monkeypatch.setattr("ksql_spark.spark.jvm.partition_of", lambda session, key, partitions: partitions - 1)
     places = [Place(1_700_000_000_000, 0, 0, 7, None)]
     monkeypatch.setattr(tracing, "find", lambda *_, **__: TracedRecords({None: 1}, places, places))
-    columns = {places[0]: {"K": "a", "V": 1}}
-    monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: columns)
+    decoded = Decoded({"K": "a", "V": 1})
+    monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: {places[0]: decoded})
+    monkeypatch.setattr(effects, "columns_at", lambda *_: (1_700_000_000_000, decoded))
+    monkeypatch.setattr(effects, "ends_of", lambda sources, _: {source.topic: {0: 9} for source in sources})
+    changes = [Change(b"a", None, b'{"C0": "a"}')]
+    monkeypatch.setattr(tracing, "differences", lambda *_, **__: (1, changes))
+    monkeypatch.setattr(tracing, "written", lambda *_: {b"a": places})
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

@@ -36,7 +36,12 @@ def direct(make_world: Callable[..., World]) -> Direct:
             WITH (kafka_topic='headed', partitions=1, format='JSON');
         CREATE STREAM sessions (id INT KEY, n INT)
             WITH (kafka_topic='sessions', partitions=1, format='JSON', window_type='SESSION');
-        CREATE TABLE tab (id INT PRIMARY KEY, n INT) WITH (kafka_topic='tab', partitions=1, format='JSON');
+        CREATE TABLE tab (id INT PRIMARY KEY, n INT, s STRING)
+            WITH (kafka_topic='tab', partitions=1, key_format='KAFKA', value_format='JSON');
+        CREATE SOURCE TABLE windowed (id INT PRIMARY KEY, n INT) WITH (kafka_topic='tab', key_format='KAFKA',
+            value_format='JSON', window_type='TUMBLING', window_size='10 SECONDS');
+        CREATE SOURCE TABLE of_changes (id INT PRIMARY KEY, n INT, s STRING)
+            WITH (kafka_topic='tab', format='JSON', envelope='debezium');
         """
     )
 
@@ -79,7 +84,10 @@ def test_plain_queries_of_a_stream_need_no_spark(direct: Direct, text: str) -> N
         "SELECT v, EXPLODE(ARRAY[1, 2]) FROM e EMIT CHANGES;",
         "SELECT v, id FROM e PARTITION BY v EMIT CHANGES;",
         "SELECT e.id FROM e JOIN tab ON e.id = tab.id EMIT CHANGES;",
-        "SELECT * FROM tab EMIT CHANGES;",
+        "SELECT * FROM tab WHERE n > 5 EMIT CHANGES;",
+        "SELECT id, ROWOFFSET FROM tab EMIT CHANGES;",
+        "SELECT UCASE(s) FROM tab EMIT CHANGES;",
+        "SELECT * FROM of_changes EMIT CHANGES;",
         "SELECT * FROM timed EMIT CHANGES;",
         "SELECT * FROM headed EMIT CHANGES;",
         "SELECT * FROM sessions EMIT CHANGES;",
@@ -131,3 +139,39 @@ def test_conditions_know_two_values(direct: Direct) -> None:
         record(4, {"N": 5}),
     ]
     assert [row.values for row in rows(records)] == [[1, 1000], [3, 1000]]
+
+
+def test_rows_of_a_table_are_its_changes(direct: Direct) -> None:
+    source, rows = direct("SELECT s, id AS i, ROWTIME FROM tab WHERE id < 5 EMIT CHANGES;")
+    assert source.name == "TAB"
+    unreadable.clear()
+    records = [
+        record(1, {"N": 2, "S": "a"}),
+        record(1, None),
+        record(9, None),
+        record(None, {"S": "without a key"}),
+        record(2, b"null"),
+        record(3, b"no JSON"),
+        record(4, {}),
+    ]
+    found = [(row.values, row.tombstone) for row in rows(records)]
+    assert found == [
+        (["a", 1, 1000], False),
+        ([None, 1, None], True),
+        ([None, 2, None], True),
+        ([None, 4, 1000], False),
+    ]
+    assert unreadable == [b"no JSON"]
+
+
+def test_rows_of_a_windowed_table_have_their_windows(direct: Direct) -> None:
+    _, rows = direct("SELECT * FROM windowed WHERE WINDOWSTART >= 10000 EMIT CHANGES;")
+    unreadable.clear()
+    keys = [(1).to_bytes(4, "big") + start.to_bytes(8, "big") for start in (0, 10_000)]
+    records = [Record("tab", 0, 0, 1, key, value) for key in keys for value in (b'{"N": 5}', None)]
+    found = rows([*records, Record("tab", 0, 0, 1, b"short", b"{}")])
+    assert [(row.values, row.tombstone) for row in found] == [
+        ([1, 10_000, 20_000, 5], False),
+        ([1, 10_000, 20_000, None], True),
+    ]
+    assert unreadable == [b"{}"]

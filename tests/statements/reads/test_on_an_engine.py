@@ -174,6 +174,37 @@ def test_a_query_of_spark_goes_on_from_a_token(engine: Engine, words: str) -> No
     again.close()
 
 
+@pytest.mark.parametrize(
+    ("selected", "condition", "unknown"),
+    [("n, k", "", []), ("n + 0, k", "k >= 'a'", []), ("n, k", "n < 10", [[None, "d"]])],
+)
+def test_a_query_of_a_table_goes_on_from_a_token(
+    engine: Engine, selected: str, condition: str, unknown: list[Any]
+) -> None:
+    """Changes, deletions, and rows that no longer match, once each; the last also of a row it never had."""
+    name = f"kept_{uuid.uuid4().hex[:8]}"
+
+    def insert(*rows: str) -> None:
+        engine.execute(Request("".join(f"INSERT INTO {name} (k, n) VALUES {row};" for row in rows)))
+
+    options = f"KAFKA_TOPIC='{name}', FORMAT='JSON', PARTITIONS=4"
+    engine.execute(Request(f"CREATE TABLE {name} (k STRING PRIMARY KEY, n INT) WITH ({options});"))
+    insert("('a', 1)", "('b', 2)", "('c', 3)")
+    where = f"WHERE {condition}" if condition else ""
+    text = f"SELECT {selected} FROM {name} {where} EMIT CHANGES;"
+    stream: Any = engine.query(Request(text, {"ksql.query.push.v2.continuation.tokens.enabled": True}))
+    assert sorted(rows_of(stream, 3)) == [[1, "a"], [2, "b"], [3, "c"]]
+    token = stream.continuation
+    stream.close()
+    insert("('a', 5)", "('b', NULL)", "('c', 20)", "('d', 30)", "('e', 6)")
+    expected = [[5, "a"], [None, "b"], [20, "c"], [30, "d"], [6, "e"]]
+    if unknown:
+        expected = [[5, "a"], [None, "b"], [None, "c"], [6, "e"], *unknown]
+    again = engine.query(Request(text, continuation_token=token))
+    assert sorted(rows_of(again, 5), key=str) == sorted(expected, key=str)
+    again.close()
+
+
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: int) -> None:
     name = f"changed_{uuid.uuid4().hex[:8]}"

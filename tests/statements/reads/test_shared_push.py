@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from ksql_spark import analyzer, grammar
+from ksql_spark import analyzer, consistency, grammar
 from ksql_spark.authorization import Rights, Role
+from ksql_spark.consistency import Position
 from ksql_spark.engine import Request
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
@@ -129,7 +130,7 @@ def values(stream: PushResult) -> list[Any]:
         (STATELESS, EARLIEST),
         (COUNT, {}),
         (COUNT, EARLIEST),
-        ("SELECT * FROM t EMIT CHANGES;", {}),
+        ("SELECT v + 1 AS v FROM t EMIT CHANGES;", {}),
     ],
 )
 def test_who_begins_at_the_same_place_shares(serving: Serving, text: str, properties: dict[str, Any]) -> None:
@@ -366,6 +367,67 @@ def test_tokens_say_which_records_were_read(serving: Serving) -> None:
     assert values(again) == ["D"]
     with pytest.raises(KsqlError, match="rows each come from one record"):
         serving.query(COUNT, token)
+    for text in ("not a token", consistency.encode({"s": {0: 1}})):
+        with pytest.raises(KsqlError, match="not from this service"):
+            serving.query(STATELESS, text)
+
+
+PLAIN, FILTERED = "SELECT * FROM t EMIT CHANGES;", "SELECT k, v FROM t WHERE v > 5 EMIT CHANGES;"
+
+
+@pytest.mark.parametrize("text", [PLAIN, FILTERED])
+def test_tables_have_tokens(serving: Serving, text: str) -> None:
+    token = serving.query(text, **TOKENS).continuation
+    assert token is not None
+    assert Position.of(token).next == {0: 0, 1: 0, 2: 0}
+    assert serving.query(text, token).continuation is None
+    with pytest.raises(KsqlError, match="belongs to another query"):
+        serving.query(STATELESS, token)
+
+
+def test_who_goes_on_is_told_of_rows_that_no_longer_match(serving: Serving) -> None:
+    """A query from the beginning does not know of rows that compaction removed, so they share none."""
+    token = serving.query(FILTERED, **TOKENS).continuation
+    again = serving.query(FILTERED, token)
+    assert again.query_id in serving.spark() and len(serving.spark()) == 2
+    runner = serving.world.queries.find(again.query_id)
+    assert runner is not None and runner.is_continued
+
+
+def test_deletions_by_a_filter_do_not_move_the_token(serving: Serving) -> None:
+    stream = serving.query(FILTERED, **TOKENS)
+    (topic,) = serving.topics()
+    serving.feeds.write(topic, ("A", 0, 3), ("B", 0, None))
+    assert values(stream) == ["A", "B"]
+    token = stream.continuation
+    assert token is not None
+    assert Position.of(token).next == {0: 4, 1: 0, 2: 0}
+
+
+@pytest.mark.parametrize(
+    ("what", "why"),
+    [
+        ("recreated", "deleted and created again"),
+        ("short", "deleted and created again"),
+        ("retention", "no longer has the records that follow"),
+        ("compaction", "keeps deletions for 1,000 ms"),
+    ],
+)
+def test_a_token_may_be_too_old(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, what: str, why: str
+) -> None:
+    admin = serving.world.admin
+    admin.ends["t", 0] = 9
+    id_ = "another" if what == "recreated" else admin.topic_id("t")
+    token = Position("t", id_, {0: 50 if what == "short" else 5, 1: 0, 2: 0}, 1000).token
+    if what == "retention":
+        first = {("t", 0): 6, ("t", 1): 0, ("t", 2): 0}
+        monkeypatch.setattr(admin, "beginning_offsets", lambda *topics: first)
+    if what == "compaction":
+        admin.configs["t"] = {"cleanup.policy": "compact,delete", "delete.retention.ms": "1000"}
+    with pytest.raises(KsqlError, match=why) as refused:
+        serving.query(PLAIN, token)
+    assert refused.value.condition == "TOKEN_TOO_OLD"
 
 
 @pytest.mark.parametrize(
@@ -376,12 +438,12 @@ def test_tokens_say_which_records_were_read(serving: Serving) -> None:
         ("SELECT EXPLODE(SPLIT(w, ',')) AS x, ROWOFFSET FROM s WHERE v + 1 > 2 EMIT CHANGES;", True),
         ("SELECT ROWPARTITION, ROWOFFSET + 1 AS x FROM s EMIT CHANGES;", True),
         (COUNT, False),
-        ("SELECT * FROM t EMIT CHANGES;", False),
+        ("SELECT * FROM t WHERE v > 5 EMIT CHANGES;", True),
         ("SELECT s.w FROM s JOIN t ON s.k = t.k EMIT CHANGES;", False),
         ("SELECT w FROM s UNION ALL SELECT w FROM s EMIT CHANGES;", False),
     ],
 )
-def test_rows_of_single_records_of_one_stream_have_places(world: World, text: str, kept: bool) -> None:
+def test_rows_of_single_records_of_one_source_have_places(world: World, text: str, kept: bool) -> None:
     statement = cast(SimpleNamespace, grammar.parse_one(text))
     bound = analyzer.bind_read(statement.query, world.services.published, world.services.config)
     assert keeps_places(bound.root) == kept

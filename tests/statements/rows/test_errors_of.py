@@ -21,7 +21,7 @@ from ksql_spark.spark.processing_log import create_stream
 from ksql_spark.statements.rows import failed_records
 from tests.statements.world import World
 
-LOG = create_stream("KSQL_PROCESSING_LOG", "log")
+LOG = create_stream("KSQL_PROCESSING_LOG", "KAFKA_TOPIC = 'log', VALUE_FORMAT = 'JSON'")
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
 
 

@@ -15,6 +15,7 @@ from ksql_spark.plan import nodes, trees
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Place, TracedRecords, _dropped_by
+from ksql_spark.statements.rows.tracing import Decoded
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v + 1 AS more, w FROM s WHERE v > 3 EMIT CHANGES;"
@@ -42,7 +43,9 @@ class Finding:
 def finding(monkeypatch: pytest.MonkeyPatch) -> Finding:
     made = Finding()
     monkeypatch.setattr(tracing, "find", made.find)
-    monkeypatch.setattr("ksql_spark.statements.rows.tracing._columns", lambda *_: {made.first: {"K": "a"}})
+    monkeypatch.setattr(
+        "ksql_spark.statements.rows.tracing._columns", lambda *_: {made.first: Decoded({"K": "a"})}
+    )
     return made
 
 

@@ -1,0 +1,353 @@
+"""EXPLAIN RECORD: what a record has changed, query by query (beyond ksqlDB).
+
+Each query's plan runs over complete inputs twice, as EXPLAIN ROW runs it: once as they are, once without the
+record. The rows that differ are what it has changed; the queries that read these run without them in turn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ksql_spark import analyzer, grammar
+from ksql_spark.analyzer.relations.query_log import STREAM_NAME
+from ksql_spark.analyzer.rows.tracing import Effect
+from ksql_spark.authorization import check_topic
+from ksql_spark.entities import Entity
+from ksql_spark.entities.tracing import ChangedRow, Outcome, QueryEffect, RecordExplanation
+from ksql_spark.errors import KsqlError
+from ksql_spark.grammar.statements.describe import ExplainRecord
+from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.metastore.sources import TABLE, DataSource
+from ksql_spark.plan.queries import Job, PersistentQuery
+from ksql_spark.plan.text import span_text
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.reading import batch
+from ksql_spark.spark import tracing
+from ksql_spark.spark.tracing import Change, Edit, Place, Position
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
+from ksql_spark.statements.rows.tracing import (
+    MOST_QUERIES,
+    MOST_SECONDS,
+    check_topics,
+    columns_at,
+    ends_of,
+    record_of,
+    shown_row,
+    sources_of,
+    starts_per_source,
+)
+
+#: how many rows of a query are listed, and how many of them are followed
+MOST_ROWS = 20
+#: how long to wait for the processing log's records, seconds
+_TIMEOUT_S = 30.0
+#: what the processing log says about records: why they failed, and for which windows they came too late
+_LOG = """
+SELECT `MESSAGE`, `CAUSE`, CAST(NULL AS STRING) AS `STEP`, CAST(NULL AS BIGINT) AS `LATE_MS`,
+  CAST(NULL AS BIGINT) AS `GRACE_MS`, CAST(NULL AS BIGINT) AS `START`
+FROM ERRORS OF `{query}` WHERE {where}
+UNION ALL SELECT CAST(NULL AS STRING) AS `MESSAGE`, CAST(NULL AS STRING) AS `CAUSE`, `STEP`, `LATE_MS`,
+  `GRACE_MS`, UNIX_TIMESTAMP(`WINDOW_START`) AS `START`
+FROM LATE ROWS OF `{query}` WHERE {where};
+"""
+
+
+def explain_record(statement: ExplainRecord, context: StatementContext) -> Action:
+    """Find what a record has changed downstream."""
+    topic = statement.topic
+    declared = [source for source in context.metastore.sources() if source.topic == topic]
+    sources = [source for source in declared if context.rights.may_read(source.name)]
+    if not sources:
+        if declared:
+            check_topic(context.rights, topic)
+        reason = f"No stream or table that you may read is declared over topic '{topic}'."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="SHOW TOPICS; lists the topics.")
+    return Immediate(lambda: _explained(statement, sources, context), waits=True)
+
+
+def _explained(statement: ExplainRecord, sources: Sequence[DataSource], context: StatementContext) -> Entity:
+    topic, position = statement.topic, (statement.partition, statement.offset)
+    ends = ends_of(sources, context)[topic]
+    if position[0] not in ends:
+        raise KsqlError("INVALID_STATEMENT", reason=f"Topic '{topic}' has no partition {position[0]}.")
+    if position[1] >= ends[position[0]]:
+        reason = f"Partition {position[0]} of topic '{topic}' ends at offset {ends[position[0]]}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason)
+    found = {source: columns_at(source, position, context) for source in sources}
+    decoded = {source: each for source, each in found.items() if each is not None}
+    first = next(iter(decoded), sources[0])
+    time_ms, columns = decoded.get(first, (0, None))
+    notes = []
+    if not decoded:
+        notes.append("The record is gone, or cannot be read.")
+    if not context.services.queries.figures.log_topic or context.metastore.find(_log_name(context)) is None:
+        notes.append(
+            "There is no stream over the processing log, so it is not known what was late or failed."
+        )
+    walk = _Walk(context, {topic: {position: Edit(is_gone=True)}})
+    return RecordExplanation(
+        statement_text=statement.source_text,
+        names=tuple(source.name for source in sources),
+        record=record_of(first, *position, time_ms, columns),
+        queries=walk.effects(topic),
+        notes=tuple(notes),
+    )
+
+
+@dataclass
+class _Result:
+    """What the record has changed in the result of a query, before its readers are known."""
+
+    outcome: Outcome = "unknown"
+    reasons: list[str] = field(default_factory=list)
+    count: int = 0
+    rows: tuple[ChangedRow, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+
+class _Walk:
+    """Goes through the queries, each after those that write what it reads.
+
+    Args:
+        context: of the statement.
+        edits: topic -> what its records are replaced by.
+    """
+
+    def __init__(self, context: StatementContext, edits: dict[str, dict[Position, Edit]]) -> None:
+        self._context = context
+        self._edits = edits
+        self._ends_s = time.monotonic() + MOST_SECONDS
+        self._queries = [q for q in context.services.queries.all() if not q.is_transient]
+        self._results: dict[str, _Result] = {}
+
+    def effects(self, topic: str) -> tuple[QueryEffect, ...]:
+        """The effects of the topic's records."""
+        for number, query in enumerate(self._in_order(topic)):
+            if any(source.topic in self._edits for source in query.plan.sources):
+                self._results[query.id] = self._result(query, is_last=number >= MOST_QUERIES)
+        return self._tree(topic)
+
+    def _readers(self, topic: str) -> list[ManagedQuery]:
+        return [q for q in self._queries if any(source.topic == topic for source in q.plan.sources)]
+
+    def _in_order(self, topic: str) -> list[ManagedQuery]:
+        """The queries that read the topic, and what these write …: writers before readers."""
+        order: dict[str, ManagedQuery] = {}
+        seen: set[str] = set()
+
+        def visit(read: str) -> None:
+            for query in self._readers(read):
+                if query.id not in seen:
+                    seen.add(query.id)
+                    visit(query.plan.sink.topic)
+                    order[query.id] = query
+
+        visit(topic)
+        return list(order.values())[::-1]
+
+    def _tree(self, topic: str) -> tuple[QueryEffect, ...]:
+        """The results of the topic's readers, each where it is reached first."""
+        effects = []
+        for query in self._readers(topic):
+            result = self._results.pop(query.id, None)
+            if result is None:
+                continue
+            sink = query.plan.sink
+            sinks = self._context.metastore.sinks_of(sink.name)
+            effects.append(
+                QueryEffect(
+                    query_id=query.id,
+                    name=sink.name,
+                    topic=sink.topic,
+                    outcome=result.outcome,
+                    reasons=tuple(result.reasons),
+                    changed=result.count,
+                    rows=result.rows,
+                    sinks=tuple(each.name for each in sinks if result.rows),
+                    notes=tuple(result.notes),
+                    below=self._tree(sink.topic),
+                )
+            )
+        return tuple(effects)
+
+    def _result(self, query: ManagedQuery, *, is_last: bool) -> _Result:
+        result = _Result()
+        if not uses_of(query).is_visible(self._context.rights):
+            result.notes.append("You may not read all that this query reads and writes.")
+        elif is_last or time.monotonic() > self._ends_s:
+            limits = f"after {MOST_QUERIES} queries or {MOST_SECONDS} seconds"
+            result.notes.append(f"EXPLAIN RECORD ends {limits}: ask again with the record of a row above.")
+        else:
+            try:
+                self._find(query, result)
+            except KsqlError as error:
+                result.notes.append(error.message)
+        return result
+
+    def _find(self, query: ManagedQuery, result: _Result) -> None:
+        """Complete ``result``."""
+        bound = query.logical
+        assert bound is not None  # it is no push query
+        check_topics(query)
+        late: list[int | None] = []
+        for message, cause, step, late_ms, grace_ms, start in self._log(query):
+            if step is None:
+                result.outcome = "failed"
+                result.reasons.append(" ".join(str(text) for text in (message, cause) if text))
+                continue
+            late.append(start)
+            grace = "" if grace_ms is None else f", and GRACE PERIOD is {span_text(grace_ms)}"
+            reason = f"it came {span_text(late_ms)} behind stream time, too late for {step}{grace}"
+            result.reasons.append(reason)
+        if result.outcome == "failed":
+            return
+        times = self._taken(query, bound, result)
+        if not times:
+            result.outcome = "late" if late else result.outcome
+            return
+        windows: list[tuple[int, int]] = []
+        for time_ms in times:
+            those = analyzer.windows_of(bound, time_ms)
+            if those is None:
+                result.notes.append("Rows of windows that depend on other records are not told.")
+                return
+            windows += those
+        wanted = [each for each in dict.fromkeys(windows) if each[0] not in late]
+        if late and not wanted:
+            result.outcome = "late"
+            return
+        result.outcome = "unchanged"
+        self._change(query, bound, wanted[:MOST_ROWS], result)
+
+    def _taken(self, query: ManagedQuery, bound: PersistentQuery, result: _Result) -> set[int]:
+        """The times of the records that the query has used; if there are none, notes why."""
+        context = self._context
+        times: set[int] = set()
+        for trace in analyzer.traces_of_all(bound):
+            sources = sources_of(trace)
+            ends = ends_of(sources, context)
+            found = tracing.find(
+                context.services.spark.session(),
+                context.services.client_settings("consumer", context.properties),
+                trace,
+                starts_per_source(query, sources, context),
+                [ends[source.topic] for source in sources],
+                context.config.__getitem__,
+                used=True,
+                most=MOST_ROWS,
+                at=[self._edits.get(source.topic, {}) for source in sources],
+            )
+            times |= {place.time_ms for place in (*found.first, *found.last)}
+            result.reasons += (trace.steps[n] for n in sorted(n for n in found.counts if n is not None))
+        if not times:
+            result.outcome = "dropped" if result.reasons else "unchanged"
+        return times
+
+    def _change(
+        self,
+        query: ManagedQuery,
+        bound: PersistentQuery,
+        windows: Sequence[tuple[int, int]],
+        result: _Result,
+    ) -> None:
+        """Compute the rows that differ, and what their records are replaced by."""
+        context, sink = self._context, query.plan.sink
+        session = context.services.spark.session()
+        consumer = context.services.client_settings("consumer", context.properties)
+        end = ends_of([sink], context)[sink.topic]
+        rows: list[ChangedRow] = []
+        for effect in analyzer.bind_effects(bound, windows):
+            sources = sources_of(effect)
+            ends = ends_of(sources, context)
+            count, changes = tracing.differences(
+                session,
+                consumer,
+                effect,
+                starts_per_source(query, sources, context),
+                [ends[source.topic] for source in sources],
+                [self._edits.get(source.topic, {}) for source in sources],
+                context.config.__getitem__,
+                is_table=bound.root.kind == TABLE,
+                most=MOST_ROWS,
+            )
+            result.count += count
+            places = self._written(sink, effect, changes, end) if changes else {}
+            for change in changes:
+                at = places.get(change.key, [])
+                self._replace(sink, change, at)
+                rows.append(_changed(effect, change, at))
+        result.rows = tuple(rows)
+        result.outcome = "changed" if rows else "unchanged"
+        if result.count > len(rows):
+            result.notes.append(f"{result.count - len(rows):,} more rows are not followed.")
+        if any(row.offset is None for row in rows):
+            result.notes.append("Rows without an offset are not followed: no record has them.")
+
+    def _written(
+        self, sink: DataSource, effect: Effect, changes: Sequence[Change], end: Mapping[int, int]
+    ) -> dict[bytes, list[Place]]:
+        return tracing.written(
+            self._context.services.spark.session(),
+            self._context.services.client_settings("consumer", self._context.properties),
+            sink,
+            effect.identity,
+            [change.key for change in changes],
+            end,
+        )
+
+    def _replace(self, sink: DataSource, change: Change, places: Collection[Place]) -> None:
+        edit = Edit(row=change.before) if sink.is_table else Edit(is_gone=True)
+        for place in places:
+            self._edits.setdefault(sink.topic, {})[place.partition, place.offset] = edit
+
+    def _log(self, query: ManagedQuery) -> list[list[Any]]:
+        """The rows of the processing log about the records."""
+        context = self._context
+        topics = {source.topic for source in query.plan.sources}
+        conditions = [
+            f"(`TOPIC` = {_text(topic)} AND `PARTITION` = {partition} AND `OFFSET` = {offset})"
+            for topic, edits in self._edits.items()
+            if topic in topics
+            for partition, offset in list(edits)[:MOST_ROWS]
+        ]
+        if context.metastore.find(_log_name(context)) is None:
+            return []
+        parsed = grammar.parse_one(_LOG.format(query=query.id, where=" OR ".join(conditions)))
+        assert isinstance(parsed, Query)
+        job = analyzer.bind_read(parsed.query, context.metastore, context.config)
+        assert isinstance(job, Job)
+        session, settings = context.services.spark.session(), context.config.__getitem__
+        consumer = context.services.client_settings("consumer", context.properties)
+        rows = batch.run(job, context.services.views, session, consumer, _TIMEOUT_S, settings)
+        found: list[list[Any]] = []
+        try:
+            while (some := rows.read(_TIMEOUT_S)) is not None:
+                found += (row.values for row in some)
+        finally:
+            rows.close()
+        return found
+
+
+def _changed(effect: Effect, change: Change, places: Sequence[Place]) -> ChangedRow:
+    def shown(data: bytes | None) -> dict[str, Any] | None:
+        return None if data is None else shown_row(tracing.row_of(data, effect.columns), effect.columns)
+
+    last = places[-1] if places else None
+    return ChangedRow(
+        partition=None if last is None else last.partition,
+        offset=None if last is None else last.offset,
+        before=shown(change.before),
+        after=shown(change.after),
+    )
+
+
+def _log_name(context: StatementContext) -> str:
+    return str(context.config[STREAM_NAME])
+
+
+def _text(value: str) -> str:
+    quoted = value.replace("'", "''")
+    return f"'{quoted}'"

@@ -1,0 +1,106 @@
+"""EXPLAIN ROW through several queries, and EXPLAIN RECORD, on real topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from ksql_spark.engine import Engine, Request
+from ksql_spark.entities.wire import to_json
+from tests.waiting import until
+
+pytestmark = pytest.mark.kafka
+
+PREFIX = "effects_"
+STATEMENTS = f"""
+CREATE STREAM orders (id STRING KEY, item STRING, n INT)
+  WITH (KAFKA_TOPIC = '{PREFIX}orders', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM payments (id STRING KEY, amount INT)
+  WITH (KAFKA_TOPIC = '{PREFIX}payments', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM paid AS SELECT o.id AS id, item, n, amount FROM orders o
+  JOIN payments p WITHIN (0 SECONDS, 10 SECONDS) ON o.id = p.id EMIT CHANGES;
+CREATE TABLE takings AS SELECT item, SUM(amount) AS total, COUNT(*) AS c FROM paid GROUP BY item EMIT CHANGES;
+CREATE TABLE big AS SELECT item, total FROM takings WHERE total > 10 EMIT CHANGES;
+CREATE TABLE per_minute AS SELECT item, SUM(n) AS n FROM orders
+  WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 0 SECONDS) GROUP BY item EMIT CHANGES;
+CREATE STREAM many AS SELECT * FROM orders WHERE n > 1 EMIT CHANGES;
+INSERT INTO orders (ROWTIME, id, item, n) VALUES (20000, 'o1', 'tea', 1);
+INSERT INTO orders (ROWTIME, id, item, n) VALUES (60000, 'o2', 'tea', 2);
+INSERT INTO orders (ROWTIME, id, item, n) VALUES (61000, 'o3', 'jam', 3);
+INSERT INTO payments (ROWTIME, id, amount) VALUES (25000, 'o1', 9);
+INSERT INTO payments (ROWTIME, id, amount) VALUES (65000, 'o2', 4);
+INSERT INTO payments (ROWTIME, id, amount) VALUES (66000, 'o3', 5);
+"""
+
+
+@pytest.fixture
+def told(make_engine: Callable[..., Engine]) -> Callable[[str], dict[str, Any]]:
+    """The last answer to statements, if they have one."""
+    engine = make_engine(
+        **{
+            "ksql.logging.processing.topic.auto.create": "true",
+            "ksql.logging.processing.stream.auto.create": "true",
+            "ksql.logging.processing.topic.name": f"{PREFIX}log",
+        }
+    )
+
+    def tell(text: str) -> dict[str, Any]:
+        entities = engine.execute(Request(text, {"auto.offset.reset": "earliest"}))
+        return to_json(entities[-1]) if entities else {}
+
+    return tell
+
+
+def flat(effects: list[dict[str, Any]], depth: int = 0) -> Iterator[tuple[int, str, str, list[Any]]]:
+    for each in effects:
+        yield depth, each["name"], each["outcome"], [(r["before"], r["after"]) for r in each["rows"]]
+        yield from flat(each["below"], depth + 1)
+
+
+def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
+    told(STATEMENTS)
+    answer: dict[str, Any] = {}
+
+    def has_all() -> bool:
+        answer.update(told("EXPLAIN ROW FROM big WHERE item = 'tea';"))
+        return any(each["used"] == 2 for each in answer["upstream"])
+
+    until(has_all)
+    (takings,) = answer["upstream"]
+    (paid,) = takings["upstream"]
+    assert [(r["topic"], r["offset"]) for r in takings["records"]] == [
+        (f"{PREFIX}PAID", 0),
+        (f"{PREFIX}PAID", 1),
+    ]
+    assert (paid["rows"], paid["used"], paid["upstream"]) == (2, 4, [])
+    assert {(r["topic"].removeprefix(PREFIX), r["offset"]) for r in paid["records"]} == {
+        ("orders", 0), ("payments", 0), ("orders", 1), ("payments", 1),
+    }  # fmt: skip
+
+    # as far as a table of a table
+    answer = told(f"EXPLAIN RECORD '{PREFIX}payments' PARTITION 0 OFFSET 1;")
+    assert (answer["names"], answer["record"]["columns"]) == (["PAYMENTS"], {"ID": "o2", "AMOUNT": 4})
+    o2 = {"ID": "o2", "ITEM": "tea", "N": 2, "AMOUNT": 4, "ROWTIME": 65000}
+    tea = {"ITEM": "tea", "TOTAL": 13, "C": 2}
+    assert list(flat(answer["queries"])) == [
+        (0, "PAID", "changed", [(None, o2)]),
+        (1, "TAKINGS", "changed", [({"ITEM": "tea", "TOTAL": 9, "C": 1}, tea)]),
+        (2, "BIG", "changed", [(None, {"ITEM": "tea", "TOTAL": 13})]),
+    ]
+    assert answer["queries"][0]["rows"][0]["offset"] == 1
+
+    # too late for its window, and dropped by a condition
+    told("INSERT INTO orders (ROWTIME, id, item, n) VALUES (50000, 'o4', 'tea', 1);")
+
+    def effects() -> dict[str, Any]:
+        found = told(f"EXPLAIN RECORD '{PREFIX}orders' PARTITION 0 OFFSET 3;")["queries"]
+        return {each["name"]: each for each in found}
+
+    until(lambda: effects()["PER_MINUTE"]["outcome"] == "late", effects)
+    found = effects()
+    assert found["PER_MINUTE"]["rows"] == []
+    assert "behind stream time, too late for" in found["PER_MINUTE"]["reasons"][0]
+    assert (found["MANY"]["outcome"], found["MANY"]["reasons"]) == ("dropped", ["WHERE (N > 1) is not true"])
+    assert (found["PAID"]["outcome"], found["PAID"]["rows"]) == ("dropped", [])
