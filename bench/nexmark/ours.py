@@ -19,7 +19,7 @@ from bench.nexmark.outside import records
 from ksql_spark.engine import Engine, Request
 from ksql_spark.formats import bind
 from ksql_spark.metastore.serdes import record_spec
-from ksql_spark.runtime.reading.view import split_key
+from ksql_spark.runtime.reading.stored_row import split_key
 
 FOLDER = Path(__file__).parent
 QUERIES = FOLDER / "queries"
