@@ -51,7 +51,7 @@ OPTIONS = {
     "table.local-time-zone": "UTC",
     "rest.bind-port": "0",
 }
-#: as in the Nexmark that Flink's authors publish
+#: rows are joined into batches of two seconds, and DISTINCT is split by value
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.size": "50000",
