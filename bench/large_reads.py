@@ -103,7 +103,7 @@ def main() -> None:
         timed("Arrow", options.rounds, lambda: db.sql(ALL).arrow())
         timed("pandas", options.rounds, lambda: db.sql(ALL).df())
         if options.adbc:
-            import adbc_driver_postgresql.dbapi
+            import adbc_driver_postgresql.dbapi  # type: ignore[import-not-found]  # nobody needs it otherwise
 
             line = next(line for line in server.lines if "postgresql" in line.lower())
             address = line.rsplit(" ", 1)[-1].rstrip("/")
