@@ -48,3 +48,11 @@ def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> 
         "wrong.sql:33:1: A test cannot contain SELECT or PRINT: ASSERT VALUES checks what was written.\n",
     ):
         assert said in out, out
+
+
+def test_changes_that_no_test_notices(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main([str(FILES / "mutated.sql"), "--mutate"])
+    out, err = capsys.readouterr()
+    assert (code, err) == (1, "")
+    assert "mutated.sql:3: A < 3  →  A <= 3\n" in out and "mutated.sql:3: A < 3  →  A < 4\n" in out, out
+    assert out.endswith("1 changes found, 2 survived, 0 tests failed\n")
