@@ -56,9 +56,11 @@ def deleting(node: Filter, frame: DataFrame, context: Context) -> DataFrame:
 def table_filter(node: Filter, inputs: Sequence[DataFrame], context: Context) -> Built:
     """WHERE on a table: a deletion only for a row that was passed on before (reference §6.2).
 
-    Rows of a push query keep the places of their records. It needs no state if conditions are on keys alone.
+    Rows of a push query of one step keep the places of their records. It needs no state if conditions are on
+    keys alone.
     """
-    is_push = context.stage.plan.output is not None
+    plan = context.stage.plan
+    is_push = plan.output is not None and not plan.inner
     if is_push and columns_in(node.predicate) <= {c.name for c in node.schema.key} | WINDOW_BOUNDS.keys():
         row = [c.name for c in node.schema.columns]
         return Built(inputs[0].filter(context.lower(node.predicate, "WhereFilter", "WHERE", row)))

@@ -119,6 +119,9 @@ REPROCESS joined;
 REPROCESS w WHERE n > 1;
 --@error: INVALID_STATEMENT
 -- WHERE of REPROCESS may name K, WINDOWSTART, WINDOWEND only.
+-- line 1:19
+--   REPROCESS w WHERE n > 1
+--                     ^^^^^
 REPROCESS w FROM 10 TO 5;
 --@error: INVALID_STATEMENT
 -- REPROCESS ends before it begins.

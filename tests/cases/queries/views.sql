@@ -51,6 +51,9 @@ CREATE OR REPLACE VIEW dear AS SELECT item, twice AS euro FROM teas;
 CREATE VIEW dear AS SELECT 1;
 --@error: INVALID_STATEMENT
 -- Cannot add view 'DEAR': A view with the same name already exists. CREATE OR REPLACE VIEW changes its query.
+-- line 1:13
+--   CREATE VIEW dear AS SELECT 1
+--               ^^^^
 CREATE STREAM dear AS SELECT * FROM sold;
 --@error: INVALID_STATEMENT
 -- Cannot add stream 'DEAR': A view with the same name already exists. DROP VIEW DEAR; removes it.
@@ -60,6 +63,9 @@ CREATE STREAM dear AS SELECT * FROM sold;
 CREATE VIEW sold AS SELECT 1;
 --@error: INVALID_STATEMENT
 -- Cannot add view 'SOLD': A stream with the same name already exists. Choose another name.
+-- line 1:13
+--   CREATE VIEW sold AS SELECT 1
+--               ^^^^
 CREATE VIEW bad AS SELECT nothing FROM sold;
 --@error: COLUMN_UNKNOWN
 -- SELECT column 'NOTHING' cannot be resolved. There are: ID, ITEM, AMOUNT.

@@ -71,7 +71,10 @@ DROP STREAM s;
 --@test: the same name twice
 CREATE STREAM s (k STRING KEY) WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON');
 --@error: INVALID_STATEMENT
--- Cannot add stream 'S': A stream with the same name already exists
+-- Cannot add stream 'S': A stream with the same name already exists. Use CREATE OR REPLACE, or DROP STREAM S; first.
+-- line 1:15
+--   CREATE STREAM s (k STRING KEY) WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON')
+--                 ^
 CREATE STREAM IF NOT EXISTS s (k STRING KEY) WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON');
 
 --@test: PAUSE and RESUME; nothing that came meanwhile is lost, also over a restart
