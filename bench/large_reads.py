@@ -1,10 +1,10 @@
 """What reads of a large table cost: a table of a million rows, grouped, read whole as Arrow and pandas, and a
 read that is given up.
 
-    python bench/large_reads.py [--rows 1000000] [--rounds 5] [--adbc]
+    python bench/large_reads.py [--rows 1000000] [--rounds 5]
 
 It starts an engine of its own. Times are of a client in this process, in seconds: each of the rounds, the
-first of which is cold. ``--adbc`` also reads by ADBC's driver for PostgreSQL (``adbc-driver-postgresql``).
+first of which is cold.
 """
 
 from __future__ import annotations
@@ -88,11 +88,10 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--adbc", action="store_true")
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="ksql-spark-reads-") as folder,
-        ServerProcess(Path(folder), "--pg-listen", "127.0.0.1:0").ready() as server,
+        ServerProcess(Path(folder)).ready() as server,
     ):
         db = ksql_spark.connect(server.url)
         server.execute(TOPIC)
@@ -102,19 +101,6 @@ def main() -> None:
         timed("GROUP BY", options.rounds, lambda: server.rows(GROUPED))
         timed("Arrow", options.rounds, lambda: db.sql(ALL).arrow())
         timed("pandas", options.rounds, lambda: db.sql(ALL).df())
-        if options.adbc:
-            import adbc_driver_postgresql.dbapi  # type: ignore[import-not-found]  # nobody needs it otherwise
-
-            line = next(line for line in server.lines if "postgresql" in line.lower())
-            address = line.rsplit(" ", 1)[-1].rstrip("/")
-            uri = f"postgresql://ksql@{address.removeprefix('postgresql://')}/ksql"
-            with adbc_driver_postgresql.dbapi.connect(uri) as connection, connection.cursor() as cursor:
-
-                def read() -> None:
-                    cursor.execute(ALL.rstrip(";"))
-                    cursor.fetch_arrow_table().to_pandas()
-
-                timed("ADBC to pandas", options.rounds, read)
         given_up(server)
         db.close()
 
