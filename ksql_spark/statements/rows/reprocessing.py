@@ -38,7 +38,7 @@ from ksql_spark.statements.rows.failed_records import (
     read_entries,
     writer_id,
 )
-from ksql_spark.statements.rows.tracing import starts_of, writer_of
+from ksql_spark.statements.rows.tracing import ends_of, starts_of, starts_per_source, writer_of
 from ksql_spark.types import BIGINT, BOOLEAN
 
 _END_MS = 2**62
@@ -207,15 +207,14 @@ class _Task:
         parts = services.queries.checkpoints.of(query, 0).parts()
         if parts is None:  # it has not begun
             return {}, {}, {}
-        topic = recomputation.input.source.topic
-        ends = {partition: end for (_, partition), end in services.admin.end_offsets(topic).items()}
-        began = starts_of(self._sink.name, query, self._context).get(topic, {})
+        source = recomputation.input.source
+        ends = ends_of([source], self._context)[source.topic]
         own = batch.session_for(services.spark.session(), recomputation.root, sum(ends.values()))
         frames = tracing.inputs(
             own,
             services.client_settings("consumer", self._context.properties),
             [recomputation.input],
-            [{int(p): start for p, start in began.items()}],
+            starts_per_source(query, [source], self._context),
             [ends],
             batch_ranges(_bounded(recomputation, span[0]), services),
         )
