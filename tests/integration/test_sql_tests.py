@@ -59,7 +59,18 @@ def test_changes_that_no_test_notices(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_changes_of_the_input(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--disorder", "--duplicates", "--late", "--crash", "--partitions", "1,4", "--seed", "1"]
+    options = [
+        "--disorder",
+        "--duplicates",
+        "--late",
+        "--crash",
+        "--partitions",
+        "1,4",
+        "--seed",
+        "1",
+        "--timeout",
+        "60",
+    ]
     code = main([str(FILES / "varied.sql"), *options])
     out, err = capsys.readouterr()
     assert (code, err) == (1, "")

@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
             if options.mutate:
                 return _mutate(tests, engine.client, options.timeout, console)
             if changes or options.partitions:
-                return _vary(tests, engine, options, variations(changes, options.partitions, options.seed))
+                return _vary(tests, engine, options, variations(changes, options.partitions))
             return _run(tests, Runner(engine.client, options.timeout), console)
     except OptionProblem as problem:
         console.error(f"ksql-spark test: {problem}")
@@ -159,7 +159,7 @@ def _vary(
             _show(result, console)
             failed += 1
         elif not test.expects_error:
-            changed += Varied(test, runner, engine.crash, console).run(changes)
+            changed += Varied(test, runner, engine.crash, console, options.seed).run(changes)
     console.line(f"{changed} changed, {failed} tests failed (--seed {options.seed})")
     return FAILED if failed or changed else 0
 

@@ -34,14 +34,14 @@ class Variation:
 
     Attributes:
         name: for the user.
-        make: makes the steps to run.
+        make: makes the steps to run, of a test and a seed.
         partitions: how many each topic has; None: as the test says.
         ignores_copies: whether a row may be in a stream more than once.
         ignores_final: whether results of EMIT FINAL are not compared.
     """
 
     name: str
-    make: Callable[[Input], list[Step]]
+    make: Callable[[Input, int], list[Step]]
     partitions: int | None = None
     ignores_copies: bool = False
     ignores_final: bool = False
@@ -51,17 +51,15 @@ class Variation:
         return step if self.partitions is None else with_partitions(step, self.partitions)
 
 
-def variations(names: Sequence[str], partitions: Sequence[int], seed: int) -> list[Variation]:
+def variations(names: Sequence[str], partitions: Sequence[int]) -> list[Variation]:
     """The variations for these options of the command."""
     made = [
-        Variation(name, lambda test, make=VARIATIONS[name][0]: make(test, seed),  # type: ignore[misc]
-                  ignores_copies=name in ("duplicates", "crash"))
-        for name in names
-    ]  # fmt: skip
+        Variation(name, VARIATIONS[name][0], ignores_copies=name in ("duplicates", "crash")) for name in names
+    ]
     return made + [
         Variation(
             f"{count} partition{'s' if count > 1 else ''}",
-            lambda test: list(test.steps),
+            lambda test, seed: list(test.steps),
             count,
             ignores_final=count > 1,
         )
@@ -92,10 +90,14 @@ class Varied:
         runner: runs it.
         crash: kills the engine and starts it again.
         console: for progress and results.
+        seed: decides what is changed where.
     """
 
-    def __init__(self, test: SqlTest, runner: Runner, crash: Callable[[], None], console: Console) -> None:
+    def __init__(
+        self, test: SqlTest, runner: Runner, crash: Callable[[], None], console: Console, seed: int
+    ) -> None:
         self._test, self._runner, self._crash, self._console = test, runner, crash, console
+        self._seed = seed
         self._input = read(test.text)
 
     def run(self, variations: Sequence[Variation]) -> int:
@@ -111,7 +113,7 @@ class Varied:
         outcome = None
         changed = 0
         for variation in variations:
-            steps = variation.make(self._input)
+            steps = variation.make(self._input, self._seed)
             if variation.partitions is None and steps == list(self._input.steps):
                 self._say(self._console.dim("nothing to do"), variation)
                 continue
