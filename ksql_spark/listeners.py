@@ -53,6 +53,6 @@ def given_listeners(options: argparse.Namespace) -> Sequence[str]:
 def listener_settings(options: argparse.Namespace) -> dict[str, str]:
     """The properties that the command line sets."""
     given = {listener.setting: listener.given(options) for listener in LISTENERS}
-    if (rest := given[REST.setting]) is not None:
+    if (rest := given[REST.setting]) is not None and "://" not in rest:
         given[REST.setting] = f"http://{rest}"
     return {name: value for name, value in given.items() if value is not None}

@@ -568,6 +568,8 @@ def _started(entity: Mapping[str, Any]) -> str | None:
     from ksql_spark.grammar.statements.sources import CreateAsSelect
 
     how = f"EXPLAIN {query_id}; says how it runs."
+    if not str(entity.get("commandId")).endswith("/create"):  # a new version, which may not write yet
+        return how
     try:
         (tree,) = grammar.parse(str(entity.get("statementText") or ""))
     except (grammar.ParseFailed, ValueError):

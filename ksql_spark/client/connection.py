@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from types import TracebackType
@@ -25,6 +29,11 @@ from ksql_spark.client.protocol import Columns, Description, Parameters
 from ksql_spark.client.servers import addresses
 
 CONNECT_TIMEOUT_S = 5.0
+#: between the attempts of a stream to reconnect
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 5.0
+
+Start = Callable[[str | None], tuple[httpx.Response, str]]
+"""Starts a query after a position; returns its response, and the server's address."""
 
 
 def connect(
@@ -128,6 +137,7 @@ class Connection:
         *,
         resumable: bool = False,
         after: str | None = None,
+        reconnect_s: float = 0.0,
     ) -> Stream:
         """Start a SELECT; returns its rows as they arrive. Those of a push query never end.
 
@@ -136,13 +146,18 @@ class Connection:
             parameters: values for ``?`` or ``:name``.
             resumable: the stream has a ``position``; for push queries of one stream or table.
             after: the ``position`` of an earlier stream of the same statement, at which this one resumes.
+            reconnect_s: if the connection breaks, the stream resumes at its position by itself, so that each
+                row still comes once; it gives up after so many seconds without a server. Implies resumable.
 
         Raises:
             DatabaseError: the statement is rejected, or the server does not respond.
         """
-        body = self._session.query(text, parameters, resumable=resumable, after=after)
-        answer, url = self._started("/query-stream", body, protocol.DELIMITED)
-        return Stream(self, answer, url, after)
+
+        def start(after: str | None) -> tuple[httpx.Response, str]:
+            own = self._session.query(text, parameters, resumable=resumable or reconnect_s > 0, after=after)
+            return self._started("/query-stream", own, protocol.DELIMITED)
+
+        return LastingStream(start, after, reconnect_s) if reconnect_s > 0 else Stream(start, after)
 
     def frames(
         self,
@@ -348,21 +363,21 @@ def _read(answer: httpx.Response, url: str) -> bytes:
 class Stream:
     """The rows of a query as tuples, as they arrive. Iterate over it; ``close`` ends a push query."""
 
-    def __init__(
-        self, connection: Connection, answer: httpx.Response, url: str, position: str | None = None
-    ) -> None:
+    def __init__(self, start: Start, after: str | None) -> None:
         #: position in a resumable stream: all rows up to here have been returned, and perhaps some later ones
-        self.position = position
-        self._connection = connection
-        self._answer = answer
-        self._url = url
-        self._lines = iter_lines(answer)
-        self._closed = False
+        self.position = after
+        self._start = start
+        self._closed = threading.Event()
+        self._open(after)
+
+    def _open(self, after: str | None) -> None:
+        self._answer, self._url = self._start(after)
+        self._lines = iter_lines(self._answer)
         try:
-            with protocol.reading(url):
+            with protocol.reading(self._url):
                 self.columns: Columns = protocol.columns_of(next(self._lines, ""))
         except BaseException:
-            answer.close()
+            self._answer.close()
             raise
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -372,14 +387,14 @@ class Stream:
         try:
             with protocol.reading(self._url):
                 for line in self._lines:
-                    if self._closed:  # discard what arrived with earlier rows, too
+                    if self._closed.is_set():  # discard what arrived with earlier rows, too
                         break
                     if (token := protocol.token_of(line)) is not None:
                         self.position = token
                     elif line:
                         return self.columns.row(line)
         except UnreachableError:
-            if not self._closed:
+            if not self._closed.is_set():
                 raise
         raise StopIteration
 
@@ -393,13 +408,79 @@ class Stream:
 
     def interrupt(self) -> None:
         """End the query from another thread than the reader's, which then finds no more rows."""
-        self._closed = True
+        self._closed.set()
         shut_down(self._answer)
 
     def close(self) -> None:
         """End the query; may be called more than once, even from another thread than the reader's."""
-        self._closed = True
+        self._closed.set()
         self._answer.close()
+
+
+class LastingStream(Stream):
+    """A resumable Stream that outlives connections and servers.
+
+    It returns rows once it knows the position after them, so that it can resume there without repeating any.
+
+    Args:
+        start: starts the query after a position.
+        after: the first position.
+        patience_s: how long to look for a server, seconds.
+    """
+
+    def __init__(self, start: Start, after: str | None, patience_s: float) -> None:
+        super().__init__(start, after)
+        self._patience_s = patience_s
+        self._rows: deque[tuple[Any, ...]] = deque()
+        #: the position after these rows
+        self._reached = after
+        self._has_ended = False
+
+    def __next__(self) -> tuple[Any, ...]:
+        while not self._closed.is_set():
+            if self._rows:
+                return self._rows.popleft()
+            self.position = self._reached
+            if self._has_ended:
+                break
+            self._read()
+        raise StopIteration
+
+    def _read(self) -> None:
+        """Wait for the next rows, and the position after them."""
+        rows: list[tuple[Any, ...]] = []
+        try:
+            with protocol.reading(self._url):
+                for line in self._lines:
+                    if (token := protocol.token_of(line)) is not None:
+                        self._reached = token
+                        self._rows.extend(rows)
+                        return
+                    if line:
+                        rows.append(self.columns.row(line))
+        except OperationalError as error:
+            self._answer.close()
+            self._reconnect(error)
+            return
+        self._has_ended = True
+        self._rows.extend(rows)
+
+    def _reconnect(self, error: OperationalError) -> None:
+        """Resume the query, at ever longer intervals.
+
+        Raises:
+            DatabaseError: the query cannot be resumed, or no server has responded for too long.
+        """
+        until, wait_s = time.monotonic() + self._patience_s, FIRST_WAIT_S
+        while not self._closed.wait(min(wait_s, until - time.monotonic()) * random.uniform(0.5, 1)):
+            try:
+                self._open(self._reached)
+                return
+            except OperationalError as again:
+                error = again
+            if time.monotonic() >= until:
+                raise error
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
 
 
 class Cursor:

@@ -188,6 +188,7 @@ class Engine:
         properties: Mapping[str, Any],
         on_news: Callable[[], None],
         rights: Rights = ALL_RIGHTS,
+        is_whole: bool = False,
     ) -> RowInserter:
         """A writer of rows in JSON to the stream or table ``target`` (POST /inserts-stream).
 
@@ -196,11 +197,13 @@ class Engine:
             properties: overrides of the request.
             on_news: see RowInserter.
             rights: those of the client.
+            is_whole: whether all rows are checked before the first is written, by ``RowInserter.finish``;
+                with exactly_once_v2, in one transaction.
 
         Raises:
             KsqlError: it cannot be written to, or not by this client.
         """
-        return self._parts.queries.inserter(target, properties, on_news, rights)
+        return self._parts.queries.inserter(target, properties, on_news, rights, is_whole)
 
     def terminate_cluster(self, topics: Sequence[str]) -> list[CommandStatusEntity]:
         """End all queries for good, and delete the command log and the sink topics that match a pattern.

@@ -47,9 +47,11 @@ from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.nodes import FlatMap, Node
-from ksql_spark.plan.planner import check_runnable, lower_transient
+from ksql_spark.plan.planner import GUARANTEE, check_runnable, lower_transient
 from ksql_spark.plan.queries import Feed, Job, Lookup, Read
+from ksql_spark.plan.stages import EXACTLY_ONCE
 from ksql_spark.plan.trees import children, keeps_places, relations
+from ksql_spark.runtime.held_records import HeldRecords
 from ksql_spark.runtime.inserts import RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -69,6 +71,7 @@ from ksql_spark.statements import Services, StatementContext
 from ksql_spark.statements.queries.batch_ranges import batch_ranges
 from ksql_spark.statements.queries.query_start import start_offsets
 from ksql_spark.statements.rows import failed_records
+from ksql_spark.statements.rows.inserts import write_together
 from ksql_spark.topic_patterns import pattern_of
 
 #: how long a pull query waits for its view to catch up, seconds
@@ -539,6 +542,7 @@ class QueryService:
         properties: Mapping[str, Any],
         on_news: Callable[[], None],
         rights: Rights = ALL_RIGHTS,
+        is_whole: bool = False,
     ) -> RowInserter:
         """A writer of rows in JSON to the stream or table ``target``, see Engine.inserter.
 
@@ -552,7 +556,14 @@ class QueryService:
         services.admin.require_topic(source.topic)
         columns = (*source.schema.key, *source.schema.value)
         fields = {column.name: to_json(schema_info(column.type)) for column in columns}
-        return RowInserter(source, services.producer, services.registry, on_news, fields)
+        if not is_whole:
+            writer = partial(services.producer.writer, source.topic)
+            return RowInserter(source, writer, services.registry, on_news, fields)
+        is_transaction = context.config[GUARANTEE] == EXACTLY_ONCE
+        most = int(context.config["ksql.transaction.max.records"]) if is_transaction else 0
+        held = partial(HeldRecords, services.views.folder, most)
+        write_all = partial(write_together, source.topic, context=context)
+        return RowInserter(source, held, services.registry, on_news, fields, write_all)
 
     def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
         """Stop a query stream, see Engine.close_query.

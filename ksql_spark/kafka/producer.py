@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -133,7 +133,7 @@ class RecordProducer:
 
         self._produce(topic, key, value, timestamp_ms, headers, partition, deliver)
 
-    def send_all(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]]) -> None:
+    def send_all(self, topic: str, records: Collection[tuple[bytes | None, bytes | None, int]]) -> None:
         """Write records, each a key, a value and a time in epoch milliseconds, and wait until the cluster has
         acknowledged all of them.
 

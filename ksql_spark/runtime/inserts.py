@@ -24,9 +24,10 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.json import check_depth, faithful, variant
-from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.kafka.producer import Writer
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
+from ksql_spark.runtime.held_records import HeldRecords
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import (
@@ -59,6 +60,9 @@ POLLED_ROWS = 100
 _DECODER = json.JSONDecoder(parse_float=PythonDecimal)
 _EPOCH = datetime.date(1970, 1, 1)
 
+OnDelivered = Callable[[int, KsqlError | None], None]
+"""Called with a row's number, and None once it is written, or the error."""
+
 
 class Acknowledged(NamedTuple):
     """Rows from ``first`` to before ``end`` are written; ``error`` follows, unless it is None."""
@@ -75,21 +79,24 @@ class RowInserter:
 
     Args:
         source: from analyzer.bind_insert_target.
-        producer: of the cluster.
+        writer: makes the writer to its topic, which reports the rows that it has written, or holds.
         registry: has the schemas of formats that need them; or None.
         on_news: called in any thread when ``acknowledged`` has something new; not again until that is read.
         fields: the columns that a row may have, with their types as the REST API shows them.
+        write_all: writes the rows that are held together; None: each row is written as it comes.
     """
 
     def __init__(
         self,
         source: DataSource,
-        producer: RecordProducer,
+        writer: Callable[[OnDelivered], Writer | HeldRecords],
         registry: SchemaRegistry | None,
         on_news: Callable[[], None],
         fields: Mapping[str, Mapping[str, Any]] | None = None,
+        write_all: Callable[[HeldRecords], None] | None = None,
     ) -> None:
-        self._writer = producer.writer(source.topic, self._delivered)
+        self._writer = writer(self._delivered)
+        self._write_all = write_all
         self._on_news = on_news
         self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
@@ -161,10 +168,26 @@ class RowInserter:
         with self._moved:
             return self._reported == self._sent or self._next in self._errors
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no row is written before ``finish``."""
+        return self._write_all is not None
+
+    def finish(self) -> None:
+        """Write the rows that are held.
+
+        Raises:
+            KsqlError: they cannot be written.
+        """
+        if self._write_all is not None and isinstance(self._writer, HeldRecords) and len(self._writer):
+            self._write_all(self._writer)
+
     def close(self) -> None:
-        """Accept no more rows; rows that were sent are still written."""
+        """Accept no more rows, and forget those that are held; rows that were sent are still written."""
         with self._moved:
             self._closed = True
+        if isinstance(self._writer, HeldRecords):
+            self._writer.close()
 
     def _delivered(self, number: int, error: KsqlError | None) -> None:
         with self._moved:

@@ -594,7 +594,9 @@ class Execution:
         AUDIT.info("%s: copies into %s", self.principal.name, target)
         news, quoted = threading.Event(), "`" + target.replace("`", "``") + "`"
         properties, rights = dict(self.settings.properties), self.principal.rights
-        inserter = await self._host.call(lambda engine: engine.inserter(quoted, properties, news.set, rights))
+        inserter = await self._host.call(
+            lambda engine: engine.inserter(quoted, properties, news.set, rights, is_whole=True)
+        )
         fields = {one.name: one for one in await self._fields(target) if one.type in (None, "KEY")}
         if unknown := [name for name in names if name not in fields]:
             raise Failure("42703", f"{target} has no column {unknown[0]}. It has {', '.join(fields)}.")

@@ -523,7 +523,8 @@ class QueryResponse(Response):
     def _encoded(self) -> Iterator[list[bytes]]:
         """The response in chunks; each step may block for READ_TIMEOUT_S and yield none."""
         self._reads_next = True
-        yield [self._format.start()]
+        token = self._stream.continuation
+        yield [self._format.start(), *([] if token is None else [self._format.token(token)])]
         try:
             while (rows := self._stream.read(self._timeout_s)) is not None:
                 token = self._stream.continuation if rows else None

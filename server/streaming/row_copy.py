@@ -47,7 +47,8 @@ class RowCopy:
             misfit: why no more rows were taken, if that is an error.
 
         Raises:
-            KsqlError: BAD_REQUEST with the place of the first row that is refused, and how many were written.
+            KsqlError: BAD_REQUEST with the place of the first row that is refused, and how many were written;
+                as `RowInserter.finish`.
         """
         self._write()
         while True:
@@ -58,7 +59,9 @@ class RowCopy:
             self._news.wait(1.0)
         if (what := self._refused or misfit) is not None:
             before = f"{self._written} row{' was' if self._written == 1 else 's were'} written before it."
-            raise KsqlError("BAD_REQUEST", reason=f"{what.rstrip('.')}. {before}")
+            written = "No row was written." if self._inserter.is_whole else before
+            raise KsqlError("BAD_REQUEST", reason=f"{what.rstrip('.')}. {written}")
+        self._inserter.finish()
         return self._written
 
     def _write(self) -> bool:

@@ -117,6 +117,8 @@ class Console:
         self.multiline = True
         #: show long results in a pager
         self.pages = False
+        #: whether keys wait for the prompt, such as pasted statements
+        self.input_waits: Callable[[], bool] = lambda: False
         #: what goes on as a whole, such as "statement 2 of 9", for the status line
         self.step = ""
         self._pager: pager.Pager | None = None
@@ -225,7 +227,8 @@ class Console:
             yield
             return
         # the prompt needs a line too
-        self._pager = pager.Pager(self._out, shutil.get_terminal_size().lines - 2, program)
+        height = shutil.get_terminal_size().lines - 2
+        self._pager = pager.Pager(self._out, height, program, self.input_waits)
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from typing import TextIO
 
 #: less: leave at the end if all fits, keep colors, cut long lines, leave the text on the screen
@@ -29,12 +30,14 @@ class Pager:
         out: the terminal.
         height: the lines of the screen that results may fill.
         program: the pager and its arguments.
+        input_waits: whether keys wait for the prompt. A pager would take pasted statements as its own keys.
     """
 
-    def __init__(self, out: TextIO, height: int, program: list[str]) -> None:
+    def __init__(self, out: TextIO, height: int, program: list[str], input_waits: Callable[[], bool]) -> None:
         self._out = out
         self._height = height
         self._program = program
+        self._input_waits = input_waits
         self._held: list[str] = []
         self._lines = 0
         self._process: subprocess.Popen[str] | None = None
@@ -58,19 +61,19 @@ class Pager:
 
     def _start(self) -> None:
         held, self._held = "".join(self._held), []
-        try:
-            self._process = subprocess.Popen(
-                self._program,
-                stdin=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                env={"LESS": _LESS, **os.environ},
-            )
-        except OSError:  # no such program
-            self._height = 1_000_000_000
-            self._out.write(held)
-            return
-        self._send(held)
+        if not self._input_waits():
+            with contextlib.suppress(OSError):  # no such program
+                self._process = subprocess.Popen(
+                    self._program,
+                    stdin=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                    env={"LESS": _LESS, **os.environ},
+                )
+                self._send(held)
+                return
+        self._height = 1_000_000_000
+        self._out.write(held)
 
     def _send(self, text: str) -> None:
         assert self._process is not None and self._process.stdin is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.formatted_text import HTML, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout.processors import HighlightMatchingBracketProcessor
 from prompt_toolkit.lexers import Lexer, PygmentsLexer
@@ -145,6 +147,7 @@ class Repl:
         context.history = lambda: list(self._history.get_strings())
         context.remember = self._history.append_string
         context.set_editing = self._set_editing
+        context.session.console.input_waits = self._input_waits
         #: lines to print above the next prompt
         self._pending: list[str] = []
         self._is_prompting = False
@@ -234,6 +237,12 @@ class Repl:
             with set_app(self._prompt.app):
                 buffer.complete_state = None
                 buffer.start_completion(insert_common_part=True)
+
+    def _input_waits(self) -> bool:
+        terminal = self._prompt.app.input
+        read = get_typeahead(terminal)
+        store_typeahead(terminal, read)
+        return bool(read or select.select([terminal], [], [], 0)[0])
 
     def _set_editing(self, mode: str) -> None:
         self._prompt.editing_mode = EditingMode.VI if mode == "vi" else EditingMode.EMACS

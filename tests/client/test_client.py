@@ -16,6 +16,9 @@ import pytest
 
 from ksql_spark import client
 from ksql_spark.client import connect, connect_async, protocol
+from ksql_spark.client.connection import LastingStream
+from ksql_spark.client.frames import shut_down
+from ksql_spark.client.servers import Servers
 from ksql_spark.consistency import Position, encode
 
 
@@ -161,6 +164,42 @@ def test_a_stream_that_was_left_goes_on(url: str) -> None:
             position = rows.position
         with connection.stream(text, resumable=True, after=position) as rows:
             assert rows.position == position and next(rows) == ("3",)
+
+
+def test_a_stream_that_reconnects(url: str) -> None:
+    with connect(url) as connection:
+        rows = connection.stream("SELECT v FROM events EMIT CHANGES;", reconnect_s=0.2)
+        for number in range(5):
+            if number % 2 == 0:  # also before the first row
+                shut_down(rows._answer)
+            connection.insert("events", [{"id": n, "v": f"{number} {n}"} for n in range(9)])
+            assert sorted(next(rows) for _ in range(9)) == [(f"{number} {n}",) for n in range(9)]
+        rows.interrupt()
+        assert list(rows) == [] and rows.position is not None
+
+
+def test_reconnecting_ends(url: str) -> None:
+    text = "SELECT v FROM events EMIT CHANGES;"
+    with connect(url) as connection:
+        old = connection.stream(text, reconnect_s=60)
+        assert isinstance(old, LastingStream)
+        old._read()  # the position at the beginning
+        old._reached = token_of("events", {0: 1_000_000})
+        shut_down(old._answer)
+        with pytest.raises(client.ProgrammingError, match="too old"):
+            next(old)
+        alone = connection.stream(text, reconnect_s=0.3)
+        connection._session.servers = Servers(["http://127.0.0.1:1"])
+        shut_down(alone._answer)
+        with pytest.raises(client.OperationalError, match="No server answers"):
+            next(alone)
+
+
+def test_a_stream_that_reconnects_ends_with_its_query(url: str) -> None:
+    with connect(url, properties={"auto.offset.reset": "earliest"}) as connection:
+        connection.insert("events", [{"id": 1, "v": str(n)} for n in range(3)])
+        rows = connection.stream("SELECT v FROM events EMIT CHANGES LIMIT 2;", reconnect_s=60)
+        assert list(rows) == [("0",), ("1",)]
 
 
 def token_of(topic: str, offsets: dict[int, int]) -> str:

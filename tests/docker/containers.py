@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests import waiting
-from tests.docker import base_images
+from tests.docker import base_images, compose_files
 
 ROOT = base_images.ROOT
 #: podman-compose is installed in an environment of its own: `make test-containers`
@@ -150,8 +149,7 @@ class Compose:
 
     def __init__(self, file: str) -> None:
         self._command = [str(COMPOSE), "--file", str(base_images.FOLDER / file)]
-        services = yaml.safe_load((base_images.FOLDER / file).read_text())["services"].values()
-        self._ports = [int(port.split(":")[1]) for service in services for port in service.get("ports", ())]
+        self._ports = list(map(int, compose_files.variables(file).values()))
 
     def up(self, *services: str) -> None:
         """Start the project, or some of its services, once its ports are free."""

@@ -13,10 +13,11 @@ import yaml
 
 from ksql_spark.config import Config, environment_properties
 from ksql_spark.server.app import MODULES
+from tests.docker import compose_files
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docker"
-COMPOSE = yaml.safe_load((FOLDER / "compose.cluster.yaml").read_text())
+COMPOSE = compose_files.read("compose.cluster.yaml")
 MANIFESTS = list(yaml.safe_load_all((FOLDER / "kubernetes" / "ksql-spark.yaml").read_text()))
 SERVERS = ("server1", "server2", "server3")
 PATHS = {route.path for module in MODULES for route in module.router.routes}
@@ -71,7 +72,7 @@ class TestCompose:
             assert f":{url.rpartition(':')[2]}" in self.services[name]["ports"][0]
 
     def test_the_broker_is_that_of_the_other_file(self) -> None:
-        other = yaml.safe_load((FOLDER / "compose.yaml").read_text())["services"]["broker"]
+        other = compose_files.read("compose.yaml")["services"]["broker"]
         assert self.services["broker"] == other
 
     def test_names_agree(self) -> None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import jsonschema
 import pytest
-import yaml
 
 from ksql_spark.config import Config, environment_properties
 from ksql_spark.services.artifacts import MANIFEST
+from tests.docker import compose_files
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docker"
@@ -155,7 +155,7 @@ class TestImage:
 
 
 class TestCompose:
-    compose = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    compose = compose_files.read("compose.yaml")
 
     def test_schema(self):
         jsonschema.validate(
@@ -181,6 +181,22 @@ class TestCompose:
     def test_ports_are_open_to_this_machine_only(self):
         for service in self.compose["services"].values():
             assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+    @pytest.mark.parametrize("name", ["compose.yaml", "compose.cluster.yaml"])
+    def test_each_port_of_this_machine_has_a_variable(self, name):
+        readme = (FOLDER / "README.md").read_text()
+        usual = compose_files.variables(name)
+        services, moved = (
+            compose_files.read(name, **values)["services"]
+            for values in ({}, {variable: f"1{port}" for variable, port in usual.items()})
+        )
+        assert all(f"`{variable}`" in readme and f"`{port}`" in readme for variable, port in usual.items())
+        for service, there in services.items():
+            for before, after in zip(there.get("ports", []), moved[service].get("ports", []), strict=True):
+                host, port, inside = before.split(":")
+                assert after == f"{host}:1{port}:{inside}"
+        told = moved["broker"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+        assert told.endswith(f",HOST://localhost:1{usual['KAFKA_PORT']}")
 
     def test_the_broker_is_the_version_of_the_embedded_one(self):
         version = re.search(r'name="kafka_2\.13" rev="([\d.]+)"', MANIFEST.read_text())

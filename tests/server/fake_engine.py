@@ -230,7 +230,9 @@ class LiveStream(FakeStream):
 class FakeInserter:
     """As RowInserter; a row with "bad" in it fails."""
 
-    def __init__(self, on_news: Callable[[], None]) -> None:
+    def __init__(self, on_news: Callable[[], None], is_whole: bool) -> None:
+        self.is_whole = is_whole
+        self.is_finished = False
         self.rows: list[bytes] = []
         names = {"VENDORID": "INTEGER", "FARE_AMOUNT": "DECIMAL", "ZONE": "STRING"}
         self.fields = {name: {"type": type_} for name, type_ in names.items()}
@@ -258,6 +260,10 @@ class FakeInserter:
     def is_idle(self) -> bool:
         """As RowInserter.is_idle."""
         return self._reported == len(self.rows)
+
+    def finish(self) -> None:
+        """As RowInserter.finish."""
+        self.is_finished = True
 
     def close(self) -> None:
         """As RowInserter.close."""
@@ -511,12 +517,17 @@ class FakeEngine:
         """No look-up has a plan here."""
 
     def inserter(
-        self, target: str, properties: Any, on_news: Callable[[], None], rights: Rights = ALL_RIGHTS
+        self,
+        target: str,
+        properties: Any,
+        on_news: Callable[[], None],
+        rights: Rights = ALL_RIGHTS,
+        is_whole: bool = False,
     ) -> FakeInserter:
         """As Engine.inserter; there is only RIDES."""
         if (name := target.strip("`").upper()) != "RIDES":
             raise KsqlError("INSERT_UNKNOWN", name=name, similar="")
-        self.inserter_made = FakeInserter(on_news)
+        self.inserter_made = FakeInserter(on_news, is_whole)
         self.inserter_rights = rights
         return self.inserter_made
 

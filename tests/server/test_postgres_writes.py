@@ -84,8 +84,9 @@ def test_insert_of_a_query(port: Port) -> None:
         ):
             connection.execute("INSERT INTO rides (nothing) SELECT x FROM s")
         port.engine.stream = lambda: FakeStream("PULL", columns[:1], [Row(["a"]), Row(["bad"]), Row(["c"])])
-        with pytest.raises(psycopg.Error, match=r"row 2: a bad row. 1 row was written before it"):
+        with pytest.raises(psycopg.Error, match=r"row 2: a bad row. No row was written"):
             connection.execute("INSERT INTO rides (zone) SELECT x FROM s")
+        assert port.engine.inserter_made.closed and not port.engine.inserter_made.is_finished
         connection.execute("INSERT INTO rides SELECT x, y FROM s EMIT CHANGES")
         assert port.engine.requests[-1].text == "INSERT INTO rides SELECT x, y FROM s EMIT CHANGES;"
 
@@ -120,7 +121,7 @@ def test_many_rows_come_in_pieces(port: Port) -> None:
         with cursor.copy("COPY rides (zone) FROM STDIN") as copy:
             for number in range(30_000):
                 copy.write_row((f"zone {number}",))
-        assert cursor.statusmessage == "COPY 30000"
+        assert cursor.statusmessage == "COPY 30000" and port.engine.inserter_made.is_finished
     assert written(port)[::29_999] == [{"`ZONE`": "zone 0"}, {"`ZONE`": "zone 29999"}]
 
 
@@ -130,10 +131,10 @@ def test_many_rows_come_in_pieces(port: Port) -> None:
         (
             "COPY rides (vendorid) FROM STDIN",
             "1\nx\n3\n",
-            "row 2: column VENDORID: .*'x'.* 1 row was written",
+            "row 2: column VENDORID: .*'x'.* No row was written",
         ),
-        ("COPY rides (vendorid) FROM STDIN", "1\t2\n", "row 1: 2 values for 1 columns. 0 rows were written"),
-        ("COPY rides (zone) FROM STDIN", "a\nb\nbad\nc\n", "row 3: a bad row. 2 rows were written before it"),
+        ("COPY rides (vendorid) FROM STDIN", "1\t2\n", "row 1: 2 values for 1 columns. No row was written"),
+        ("COPY rides (zone) FROM STDIN", "a\nb\nbad\nc\n", "row 3: a bad row. No row was written"),
         ("COPY rides (zone) FROM STDIN CSV", 'a\n"b\nc\n', "row 2: its quotes are wrong"),
         ("COPY rides (zone) FROM STDIN (FORMAT binary)", "no such format, though long", "row 1: this is not"),
         ("COPY rides (nothing) FROM STDIN", "", "RIDES has no column NOTHING"),
@@ -144,6 +145,7 @@ def test_a_wrong_row_is_named(port: Port, statement: str, data: str, message: st
     with port.connect() as connection, connection.cursor() as cursor:
         with pytest.raises(psycopg.Error, match=message), cursor.copy(statement) as copy:
             copy.write(data.encode())
+        assert not (made := port.engine.inserter_made) or not made.is_finished
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 
@@ -152,6 +154,7 @@ def test_a_client_gives_up(port: Port) -> None:
         with pytest.raises(KeyError), cursor.copy("COPY rides (zone) FROM STDIN") as copy:
             copy.write("a\n")
             raise KeyError("it was not found")
+        assert port.engine.inserter_made.closed and not port.engine.inserter_made.is_finished
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 

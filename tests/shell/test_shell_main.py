@@ -377,9 +377,10 @@ STARTING = {
 }
 
 
+@pytest.mark.parametrize("rest", ["127.0.0.1:1", "http://127.0.0.1:1"])
 @pytest.mark.parametrize("command", STARTING, ids=lambda command: " ".join(command) or "shell")
 def test_where_an_engine_of_ones_own_listens(
-    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    command: tuple[str, ...], rest: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     began: list[dict[str, str]] = []
 
@@ -391,7 +392,7 @@ def test_where_an_engine_of_ones_own_listens(
     monkeypatch.setattr(STARTING[command], begin)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.sql").write_text("--@test: one\nSHOW TOPICS;\n")
-    listen = ["--listen", "127.0.0.1:1", "--pg-listen", "127.0.0.1:2", "--kafka-listen", "127.0.0.1:3"]
+    listen = ["--listen", rest, "--pg-listen", "127.0.0.1:2", "--kafka-listen", "127.0.0.1:3"]
     main([*command, *listen])
     assert began == [
         {

@@ -228,8 +228,14 @@ def test_timing(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     ],
 )
 def test_a_started_query_says_where_to_look(text: str, look: str) -> None:
-    entity = {"statementText": text, "commandStatus": {"queryId": "CTAS_SALES_1"}}
+    entity = {
+        "statementText": text,
+        "commandId": "x/`X`/create",
+        "commandStatus": {"queryId": "CTAS_SALES_1"},
+    }
     assert _started(entity) == f"{look}EXPLAIN CTAS_SALES_1; says how it runs."
+    # readers see the rows of the version before it
+    assert _started({**entity, "commandId": "x/`X`/evolve"}) == "EXPLAIN CTAS_SALES_1; says how it runs."
     assert _started({"commandStatus": {"queryId": None}}) is _started({}) is None
 
 

@@ -184,6 +184,11 @@ def test_a_session(terminal: Terminal, engine: FakeEngine, tmp_path: Path) -> No
     terminal.type("help\r")
     terminal.expect("PAGED")
     assert "Commands" in (tmp_path / "paged").read_text()
+    # none while typed or pasted statements wait: it would take them as its keys
+    (tmp_path / "paged").unlink()
+    terminal.type("help\rhelp\rSELECT * FROM RIDES;\r")
+    terminal.expect("Query terminated (2 rows, ")
+    assert not (tmp_path / "paged").exists()
     # a live view: log, table, end
     stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
     terminal.type("SELECT * FROM RIDES EMIT CHANGES;\r")

@@ -197,12 +197,10 @@ class Scope:
         """
         match = next((x for x in self.relations if x.alias == alias), None)
         if match is None:
-            raise failure(
-                "ALIAS_UNKNOWN",
-                node,
-                name=alias,
-                hint=self._did_you_mean(alias, [x.alias for x in self.relations]),
-            )
+            aliases = [x.alias for x in self.relations if x.alias]
+            there = f"There are: {', '.join(aliases)}." if aliases else None
+            hint = self._did_you_mean(alias, aliases) or there
+            raise failure("ALIAS_UNKNOWN", node, name=alias, hint=hint)
         return match
 
     def is_column(self, name: str) -> bool:

@@ -234,14 +234,21 @@ def _sides(left: exp.Expr, right: exp.Expr, scope: Scope) -> tuple[Expression, E
 
 
 def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
-    """``node`` bound; a date-time text beside ROWTIME, WINDOWSTART or WINDOWEND becomes epoch ms (§3.3)."""
+    """``node`` bound, beside ``other`` in a comparison."""
+    return bind_moment(node, scope) if _is_moment(other) else bind_expression(node, scope)
+
+
+def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
+    """``node`` bound, beside ROWTIME, WINDOWSTART or WINDOWEND: a date-time text becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
-    if isinstance(bound, Literal) and isinstance(bound.value, str) and _is_moment(other):
+    if isinstance(bound, Literal) and isinstance(bound.value, str):
         text = (read_timestamp(bound.value) if scope.untyped else None) or bound.value
         instant = timestamp_text.epoch_ms(text)
-        if instant is None:
-            raise no_time(bound.value, "TIMESTAMP", node)
-        return Literal(instant, BIGINT)
+        if instant is not None:
+            return Literal(instant, BIGINT)
+        if scope.untyped and text.isdecimal():
+            return typed_text(bound, BIGINT, node)
+        raise no_time(bound.value, "TIMESTAMP", node)
     return bound
 
 

@@ -14,7 +14,7 @@ from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_no_result, check_writable
-from ksql_spark.analyzer.expressions.binding import bind_expression
+from ksql_spark.analyzer.expressions.binding import bind_expression, bind_moment
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError, nearest
@@ -155,7 +155,7 @@ def _row(
     _check_count(statement, source, columns, row, node)
     values = []
     for (name, type_, at), value in zip(columns, row.expressions, strict=True):
-        bound = bind_expression(value, scope)
+        bound = bind_moment(value, scope) if name == ROWTIME else bind_expression(value, scope)
         if scope.untyped:
             bound = typed_text(bound, type_, value)
         values.append((name, insert_coerce(bound, type_, name, value or at)))

@@ -272,7 +272,19 @@ class QueryStart:
         except KsqlError as error:
             message = f"{error.message} Query {query.id} exists in state ERROR, and the server retries it."
             return Outcome(message, query.id, is_failed=True)
-        return Outcome(f"Created query with ID {query.id}", query.id, warnings)
+        return Outcome(f"Created query with ID {query.id}{self._meanwhile()}", query.id, warnings)
+
+    def _meanwhile(self) -> str:
+        """What readers see until the query writes the sink: the end of the answer."""
+        name = self._bound.sink.name
+        shown = f"(DESCRIBE EVOLUTION {name};)."
+        if self._way is Way.WARM_UP:
+            return f", which first reads again, for its state, what the version before has read {shown}"
+        if not self._is_beside:
+            return ""
+        is_manual = self._evolve is not None and self._evolve.is_manual
+        until = f"SWAP {name};" if is_manual else f"it has caught up {shown}"
+        return f", which runs beside {name}. {name} keeps its rows until {until}"
 
     def _appended_warnings(self) -> tuple[str, ...]:
         """A sentence for each aggregate that the state of the version before has not."""

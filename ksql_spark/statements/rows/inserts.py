@@ -23,6 +23,7 @@ from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.plan.planner import GUARANTEE
 from ksql_spark.plan.stages import EXACTLY_ONCE
+from ksql_spark.runtime.held_records import Record
 from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.runtime.reading.results import api_value, schema_info
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
@@ -53,7 +54,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             at: rows[at] for at, (_, value, _) in enumerate(records) if value is not None or not has_values
         }
         _check_constraints(bound, kept, context)
-        _write(bound.source.topic, records, context)
+        write_together(bound.source.topic, records, context)
         if not bound.returning:
             return None
         return RowsInserted(
@@ -103,10 +104,12 @@ def _record(
     return key_bytes, value_serde.encode([values.get(c.name) for c in source.schema.value]), at
 
 
-def _write(
-    topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]], context: StatementContext
-) -> None:
-    """Write records: several in one transaction where results are to be exactly once."""
+def write_together(topic: str, records: Collection[Record], context: StatementContext) -> None:
+    """Write records: several in one transaction where results are to be exactly once.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT, TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
+    """
     services = context.services
     # librdkafka takes a timestamp of 0 for none, and sets the current time
     is_first_ms = any(not at for _, _, at in records)
@@ -127,7 +130,8 @@ def _write(
         for record in records:
             services.spark.write(topic, *record)
     elif len(records) == 1:
-        partition, offset = services.producer.send(topic, *records[0])
+        (record,) = records
+        partition, offset = services.producer.send(topic, *record)
         context.positions.note(topic, {partition: offset + 1})
     else:
         services.producer.send_all(topic, records)

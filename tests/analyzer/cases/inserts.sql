@@ -23,6 +23,16 @@ INSERT INTO s (ROWTIME, name, amount) VALUES (1234, UCASE('x') + 'y', 1.5);
     NAME = (UCASE('x') + 'y')
     AMOUNT = CAST(1.5 AS DECIMAL(10, 2))
 
+INSERT INTO s (ROWTIME, id) VALUES ('2024-01-01T00:00:00+01:00', 1);
+    ROWTIME = 1704063600000
+    ID = 1
+
+INSERT INTO s (ROWTIME, id) VALUES ('yesterday', 1);
+    TIMESTAMP_TEXT: Failed to parse timestamp 'yesterday': expected a form such as 2020-02-23T23:45.
+    line 1:37
+      INSERT INTO s (ROWTIME, id) VALUES ('yesterday', 1)
+                                          ^^^^^^^^^^^
+
 INSERT INTO t (id) VALUES (1);
     ID = 1
 

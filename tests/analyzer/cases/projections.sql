@@ -174,7 +174,7 @@ CREATE STREAM o AS SELECT id, nmae FROM s;
                                     ^^^^
 
 CREATE STREAM o AS SELECT id, z.name FROM s;
-    ALIAS_UNKNOWN: 'Z' is not a valid stream/table name or alias.
+    ALIAS_UNKNOWN: 'Z' is not a valid stream/table name or alias. There are: S.
     line 1:31
       CREATE STREAM o AS SELECT id, z.name FROM s
                                     ^^^^^^

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from decimal import Decimal
@@ -70,6 +71,34 @@ class Target:
         error = self.inserter.acknowledged().error
         assert error is not None
         return error.message
+
+
+def test_rows_that_are_written_together(make_world: Callable[..., World]) -> None:
+    world = make_world(**{"ksql.transaction.max.records": "2"})  # which at_least_once does not know
+    world.run(CREATE.format(columns="id INT KEY, v STRING"))
+    service, news = QueryService(world.services), threading.Event()
+
+    def inserter(**properties: str) -> RowInserter:
+        return service.inserter("rows", properties, news.set, is_whole=True)
+
+    made = inserter()
+    many = 2 * MAX_UNACKNOWLEDGED
+    assert made.insert([json.dumps({"id": n, "v": "x" * 300}).encode() for n in range(many)])
+    assert made.acknowledged() == Acknowledged(0, many, None) and made.is_idle and world.sent == []
+    made.finish()
+    made.close()
+    assert [key for _, key, _ in world.sent] == [str(n).encode() for n in range(many)]
+    world.sent.clear()
+
+    refused = inserter()
+    assert not refused.insert([b'{"id":1}', b'{"id":null}', b'{"id":3}'])
+    refused.close()
+    assert not refused.insert([b'{"id":4}']) and world.sent == []
+
+    few = inserter(**{"processing.guarantee": "exactly_once_v2"})
+    assert not few.insert([b'{"id":1}', b'{"id":2}', b'{"id":3}'])
+    error = few.acknowledged().error
+    assert error is not None and "room for 2 rows" in error.message
 
 
 @pytest.fixture
