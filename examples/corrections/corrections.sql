@@ -22,7 +22,7 @@ CREATE TABLE minute_averages AS
   EMIT CHANGES;
 
 --@show Averages | key WINDOWSTART, SENSOR | SELECT WINDOWSTART, SENSOR, READINGS, FAHRENHEIT FROM minute_averages EMIT CHANGES;
---@show Readings that came too late | SELECT OFFSET, KEY, VALUE, LATE_MS FROM LATE ROWS OF CTAS_MINUTE_AVERAGES_2 EMIT CHANGES;
+--@show Readings that came too late | | SELECT OFFSET, KEY, VALUE, LATE_MS FROM LATE ROWS OF CTAS_MINUTE_AVERAGES_2 EMIT CHANGES;
 
 --@then Late readings are in no average. Put them back: PREVIEW shows what changes, then they are written.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark import grammar
-from ksql_spark.grammar.nodes import AliasedSource
+from ksql_spark.grammar.nodes import AliasedSource, LateRowsOf
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.main import main
 from ksql_spark.shell.output.text import width
