@@ -1,5 +1,5 @@
-"""What reads of a large table cost: a million rows that are grouped, read whole as Arrow and pandas, and copied;
-a read that is given up; and a stream that runs beside them.
+"""What reads of a large table cost: a million rows that are grouped, read whole as Arrow and pandas, and
+copied, a read that is given up, and a stream that runs beside them.
 
     python bench/large_reads.py [--rows 1000000] [--rounds 5] [--only-beside]
 
