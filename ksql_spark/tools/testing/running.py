@@ -19,7 +19,7 @@ from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.scripts import RunScript
 from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.shell import statements
-from ksql_spark.shell.client import Client, ClientError, ServerError
+from ksql_spark.shell.client import Client, ClientError, ServerError, Unreachable
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.scripts import read_script
@@ -94,15 +94,19 @@ class Runner:
             crash: what happens at CRASH.
 
         Raises:
-            Failure: a statement failed.
-            ClientError: as ``run``; or a query has failed or is too slow.
+            ClientError: as ``run``; or a statement or a query has failed, or a query is too slow.
         """
         with self._run(test, partitions) as run:
-            for step in steps:
-                if step is not CRASH:
-                    run.run_part(step.part)
-                elif crash is not None:
-                    crash()
+            try:
+                for step in steps:
+                    if step is not CRASH:
+                        run.run_part(step.part)
+                    elif crash is not None:
+                        crash()
+            except Failure as failure:
+                if isinstance(failure.error, Unreachable):
+                    raise failure.error from None
+                raise ClientError(failure.located(test.path.name)) from None
             run.settle(_RESTART_S if CRASH in steps else 0.0)
             return {name: run.rows(name) for name in self._results()}
 
