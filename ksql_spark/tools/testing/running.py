@@ -117,12 +117,14 @@ class Runner:
 
     @contextlib.contextmanager
     def _run(self, test: SqlTest, partitions: int = 1) -> Iterator[_Run]:
-        """A run of a test, after which everything is dropped."""
+        """A run of a test, after which everything is dropped; after Ctrl-C the engine ends with all that."""
         run = _Run(self._client, test, self._timeout_s, partitions)
-        try:
-            yield run
-        finally:
-            run.close()
+        with contextlib.closing(run):
+            try:
+                yield run
+            except Exception:
+                self._clear(run.functions)
+                raise
             self._clear(run.functions)
 
     def _clear(self, functions: Sequence[str]) -> None:
