@@ -1,11 +1,13 @@
 """``python -m ksql_spark.prepare``: prepares fast starts.
 
 It runs typical statements once, on its own engine, and stores an archive of the classes that Spark's JVM has
-loaded for them. ``make setup`` calls it.
+loaded for them. The broker stores one, too, whose profiles are those of single records that are written and
+read. ``make setup`` calls it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import tempfile
@@ -16,6 +18,8 @@ from pathlib import Path
 from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.consumer import TopicReader
+from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.spark.session import SparkProcess
 
 STATEMENTS = """
@@ -37,6 +41,8 @@ CREATE STREAM pairs AS
 """
 #: tables that have a row once their queries have run
 TABLES = ("counts", "by_value", "per_minute")
+#: so many records pass through the broker, and not through Spark: longer training makes its starts slower
+RECORDS = 5000
 TIMEOUT_S = 120.0
 POLL_S = 0.1
 
@@ -75,6 +81,7 @@ def record(folder: Path, report: Callable[[str], None]) -> bool:
         for table in TABLES:
             while not _rows(engine, f"SELECT * FROM {table};") and time.monotonic() < deadline:
                 time.sleep(POLL_S)
+        _train_broker(engine)
         report("writing the archive of classes")
     except BaseException:
         process.records_classes = False
@@ -83,6 +90,18 @@ def record(folder: Path, report: Callable[[str], None]) -> bool:
         engine.stop()
         process.stop()
     return process.class_archive().file.is_file()
+
+
+def _train_broker(engine: Engine) -> None:
+    """Write and read single records, as queries do in real time."""
+    admin, topic = engine.services.admin, "training"
+    admin.create_topic(topic, 1)
+    producer = RecordProducer(admin.servers)
+    with contextlib.closing(TopicReader(admin.servers, topic)) as reader:
+        for _ in range(RECORDS):
+            producer.send(topic, b"a", b'{"N": 1}')
+            reader.poll_batch(0)
+    producer.close()
 
 
 def _rows(engine: Engine, text: str) -> bool:

@@ -124,11 +124,14 @@ class Result:
 
     def arrow(self, limit: int | None = None, timeout: float | None = None) -> Any:
         """The rows as a pyarrow.Table."""
+        if self._is_query and limit is None and timeout is None:
+            _check_ends(self.text, limit, timeout)
+            return self._connection.arrow(self.text, self._parameters)
         return tables.arrow(*self._whole("pyarrow", limit, timeout))
 
     def pl(self, limit: int | None = None, timeout: float | None = None) -> Any:
         """The rows as a polars.DataFrame."""
-        return tables.polars(*self._whole("polars", limit, timeout))
+        return tables.needed("polars").from_arrow(self.arrow(limit, timeout))
 
     def _whole(
         self, package: str, limit: int | None, timeout: float | None

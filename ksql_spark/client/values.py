@@ -25,9 +25,12 @@ import datetime
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
+
+#: the media type of a stream of Arrow's IPC format
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
 
 _TOKEN = re.compile(r"`(?:[^`]|``)*`|\w+|[<>(),]")
 
@@ -44,6 +47,11 @@ class Type(NamedTuple):
     name: str
     sizes: tuple[int, ...] = ()
     parts: tuple[tuple[str, Type], ...] = ()
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether it is a VARIANT, or has one inside."""
+        return self.name == "VARIANT" or any(part.has_variants for _, part in self.parts)
 
 
 def type_text(schema: Mapping[str, Any]) -> str:
@@ -224,11 +232,17 @@ def arrow_type(type_: Type) -> Any:
     }.get(type_.name, pa.string())
 
 
-def arrow_array(values: Sequence[Any], type_: Type) -> Any:
+def arrow_array(values: Iterable[Any], type_: Type) -> Any:
     """A column as a pyarrow.Array."""
     import pyarrow as pa
 
-    return pa.array([_pairs(value, type_) for value in values], arrow_type(type_))
+    if type_.name in _IN_PAIRS:
+        values = (_pairs(value, type_) for value in values)
+    return pa.array(values, arrow_type(type_))
+
+
+#: types whose values pyarrow wants in another form
+_IN_PAIRS = frozenset({"MAP", "ARRAY", "STRUCT", "VARIANT", "DATE", "TIMESTAMP"})
 
 
 def _pairs(value: Any, type_: Type) -> Any:

@@ -340,17 +340,20 @@ def explain_lookup(query: Lookup) -> str:
 def explain_job(query: Job) -> str:
     """The logical plan of a job, and how each source is read."""
     relations = trees.relations(query.root)
-    read = (_read(relation.source, keys) for relation, keys in zip(relations, query.lookups, strict=True))
+    read = (
+        _read(relation.source, keys, index)
+        for relation, keys, index in zip(relations, query.lookups, query.indexes, strict=True)
+    )
     lines = "\n".join(f"  {line}" for line in dict.fromkeys(read))
     plan = explain_logical(query.root)
     return f"Logical plan\n{plan}\n\nRead\n{lines}\nExecution: one Spark batch query over these rows."
 
 
-def _read(source: DataSource, lookups: tuple[KeyLookup, ...] | None, index: IndexLookup | None = None) -> str:
+def _read(source: DataSource, lookups: tuple[KeyLookup, ...] | None, index: IndexLookup | None) -> str:
     name = name_text(source.name)
     if not source.is_table:
         read = f"Scan of stream {name}, from its first record to its last one now"
-    elif index is not None:
+    elif lookups is None and index is not None:
         read = f"Look-up in table {name} | Index: {name_text(index.index.name)} | {_ranges(index)}"
     elif lookups is None:
         read = f"Scan of table {name}"

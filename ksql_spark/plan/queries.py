@@ -139,12 +139,14 @@ class Job:
     Args:
         root: its columns are the result's, in SELECT order.
         lookups: for each of ``relations(root)`` the keys that result rows can come from; None: any.
+        indexes: for each of them what finds the rows, if there are no keys to look up; None: a scan.
         key_names: which of the result columns are flagged KEY.
         past: what is read of the sources that are the past of tables, by their names in ``root``.
     """
 
     root: Node
     lookups: tuple[tuple[KeyLookup, ...] | None, ...]
+    indexes: tuple[IndexLookup | None, ...]
     key_names: frozenset[str] = frozenset()
     past: Mapping[str, Past] = field(default_factory=dict)
 

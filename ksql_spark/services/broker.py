@@ -204,7 +204,7 @@ class EmbeddedBroker(EmbeddedService):
 
     def _command(self) -> list[str]:
         self._write_properties(controller_port=free_port())
-        archive = self._archive = ClassArchive("broker", artifacts.jars("broker"))
+        archive = self._archive = ClassArchive("broker", artifacts.jars("broker"), has_profiles=True)
         classes = archive.options() or archive.recording()
         options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *_LATE_C2, *classes]
         return [*self._java(*options), "kafka.Kafka", str(self._properties_file)]

@@ -21,6 +21,8 @@ from ksql_spark.services.child import is_alive
 PROFILES_SINCE = 25
 #: how many archives of one name to keep: other worktrees and other Javas have their own
 KEPT = 3
+#: how long a JVM that writes an archive may take to exit, seconds
+RECORD_S = 300.0
 
 
 class ClassArchive:
@@ -70,6 +72,11 @@ class ClassArchive:
         if self._is_aot:
             return [f"-XX:AOTCacheOutput={self._fresh}", "-Xlog:aot=off", "-Xlog:cds=off"]
         return [f"-XX:ArchiveClassesAtExit={self._fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether a JVM has been told to write the archive on exit, and keep() was not called since."""
+        return self._fresh is not None
 
     def keep(self) -> bool:
         """Move the written archive to its place, and remove old archives; returns whether it was written."""

@@ -16,7 +16,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.child import ChildProcess
-from ksql_spark.services.class_archive import ClassArchive
+from ksql_spark.services.class_archive import RECORD_S, ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.ports import other_port, reserved_port
 
@@ -150,9 +150,10 @@ class EmbeddedService(abc.ABC):
         if self._fetching:
             artifacts.interrupt()
         if child:
-            child.stop(self.stop_timeout_s)
-            if self._archive:
-                self._archive.keep()
+            archive = self._archive
+            child.stop(RECORD_S if archive is not None and archive.is_recording else self.stop_timeout_s)
+            if archive:
+                archive.keep()
         with self._mutex:
             self._child = None
             if self._lock:

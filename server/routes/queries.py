@@ -23,6 +23,7 @@ from ksql_spark.server.models import (
 from ksql_spark.server.security.access import AUDIT, client_of, note_query, principal_of
 from ksql_spark.server.streaming.lookups import looked_up, result_headers
 from ksql_spark.server.streaming.responses import (
+    ARROW,
     CSV,
     DELIMITED,
     FRAMES,
@@ -57,6 +58,7 @@ router = Router()
             PROTOBUF: "Frames whose rows are messages of Protobuf, in base64.",
             CSV: "A line of column names, then a line for each row.",
             NDJSON: "An object for each row, each on a line.",
+            ARROW: "A stream of Arrow's IPC format, if the server has pyarrow.",
         },
     ),
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import functools
+import importlib.util
+import json
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +19,7 @@ import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from ksql_spark.client import values
 from ksql_spark.engine import RawJson
 from ksql_spark.row_files import csv_line
 from ksql_spark.server import errors
@@ -33,6 +36,7 @@ JSON = "application/json"
 PROTOBUF = "application/vnd.ksql.v1+protobuf"
 TEXT = "text/plain; charset=utf-8"
 CSV, NDJSON = "text/csv", "application/x-ndjson"
+ARROW = values.ARROW_STREAM
 
 #: how long one read waits, and so how long a stream may outlive its client
 READ_TIMEOUT_S = 1.0
@@ -357,6 +361,63 @@ class Lines(Format):
 
 
 #: media type -> the format of a query's rows
+class ArrowStream(Format):
+    """A stream of Arrow's IPC format, a record batch for the rows of each read; tombstones are omitted."""
+
+    media_type = ARROW
+    shows_errors = False
+
+    def __init__(self, stream: QueryStream) -> None:
+        # not before a client wants it: the package is large, and optional
+        import pyarrow
+
+        self._arrow = pyarrow
+        self._types = [values.type_of(column.type) for column in stream.columns]
+        self._converters = values.converters([column.type for column in stream.columns])
+        names = [column.name for column in stream.columns]
+        self._schema = pyarrow.schema(list(zip(names, map(values.arrow_type, self._types), strict=True)))
+
+    def start(self) -> bytes:
+        """The schema."""
+        return bytes(self._schema.serialize())
+
+    def rows(self, rows: Sequence[Row]) -> bytes:
+        """A record batch."""
+        kept = [row.values for row in rows if not row.tombstone]
+        arrays = [self._array([row[at] for row in kept], at) for at in range(len(self._types))]
+        return bytes(self._arrow.record_batch(arrays, schema=self._schema).serialize())
+
+    def _array(self, column: list[Any], at: int) -> Any:
+        type_, convert = self._types[at], self._converters[at]
+        plain = map(_plain, column) if type_.has_variants else column
+        try:
+            return values.arrow_array(plain if convert is None else map(convert, plain), type_)
+        except UnicodeEncodeError:  # of a lone surrogate
+            return self._array(list(map(_plain, column)), at)
+
+    def error(self, error: dict[str, Any]) -> bytes:
+        """Return nothing: a reader expects a batch."""
+        return b""
+
+    def end(self) -> bytes:
+        """The mark of the end."""
+        return b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
+
+def _plain(value: Any) -> Any:
+    """``value`` with VARIANTs as what their JSON is, and without lone surrogates."""
+    match value:
+        case RawJson():
+            return json.loads(value, parse_float=Decimal)
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list():
+            return list(map(_plain, value))
+    return value
+
+
 _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
     DELIMITED: Delimited,
     FRAMES: Frames,
@@ -364,6 +425,7 @@ _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
     PROTOBUF: ProtobufFrames,
     CSV: Csv,
     NDJSON: Ndjson,
+    ARROW: ArrowStream,
 }
 
 
@@ -391,9 +453,10 @@ def accepted(header: str | None, offered: tuple[str, ...]) -> str:
     raise RequestError(f"Unsupported media types {header}; supported: {', '.join(offered)}.", NOT_ACCEPTABLE)
 
 
+_IF_INSTALLED = (ARROW,) if importlib.util.find_spec("pyarrow") is not None else ()
 #: path -> the media types of its responses, the first of which is the default
 _OFFERED = {
-    "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF, CSV, NDJSON),
+    "/query-stream": (DELIMITED, FRAMES, JSON, PROTOBUF, CSV, NDJSON, *_IF_INSTALLED),
     "/query": (FRAMES, JSON, DELIMITED, PROTOBUF),
 }
 

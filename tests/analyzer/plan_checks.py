@@ -50,8 +50,8 @@ def problems(bound: object) -> list[str]:
             if bound.predicate is not None:
                 expressions.append(bound.predicate)
             return [p for e in expressions for p in _expression(e, names)]
-        case Job(root, lookups):
-            fits = len(lookups) == len(relations(root))
+        case Job(root, lookups, indexes):
+            fits = len(lookups) == len(indexes) == len(relations(root))
             return [*_node(root), *([] if fits else ["look-ups and sources differ in number"])]
     return []
 

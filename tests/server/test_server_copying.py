@@ -1,4 +1,4 @@
-"""POST /copy/{target}: files into streams; results as CSV and lines of JSON (reference §7.6)."""
+"""POST /copy/{target}: files into streams; results as CSV, lines of JSON and Arrow (reference §7.6)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,30 @@ from decimal import Decimal
 import httpx
 import pytest
 from app_client import AppClient
-from fake_engine import FakeEngine
+from fake_engine import FakeEngine, FakeStream
 from live_server import LiveServer
+
+from ksql_spark.client import OperationalError, connect
+from ksql_spark.engine import RawJson, ResultColumn, Row
+from ksql_spark.errors import KsqlError
+from ksql_spark.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    VARIANT,
+    Array,
+    Field,
+    Map,
+    SqlType,
+    Struct,
+)
+from ksql_spark.types import Decimal as DecimalType
 
 ROWS = [
     {"`VENDORID`": 1, "`ZONE`": 'it\'s, "x"', "`FARE_AMOUNT`": 12.5},
@@ -138,3 +160,50 @@ def test_results_as_csv_and_lines(client: AppClient) -> None:
     found = client.post("/query-stream", json=body, headers={"Accept": "text/csv"})
     assert found.headers["content-type"].startswith("text/csv")
     assert found.text.splitlines()[0] == ",".join(names) and len(found.text.splitlines()) == 1 + len(rows)
+
+
+ALL_TYPES: dict[SqlType, list[object]] = {
+    INTEGER: [1, -(2**31)],
+    BIGINT: [2**63 - 1, 0],
+    DOUBLE: [1.5, "-Infinity"],
+    DecimalType(38, 2): [Decimal("123456789012345678901234567890123456.78"), Decimal("0.10")],
+    BOOLEAN: [True, False],
+    STRING: ["é😀", "a\ud800"],
+    BYTES: ["SGk=", ""],
+    DATE: ["2026-01-31", "+10000-01-01"],
+    TIME: ["23:59:59.999", "00:00"],
+    TIMESTAMP: ["1999-12-31T23:59:59.999", "-0043-03-15T00:00:00.000"],
+    Array(DATE): [["1970-01-01", None], []],
+    Map(STRING, DOUBLE): [{"a": 1.5, "b": None}, {}],
+    Struct((Field("WHO", STRING), Field("at", TIMESTAMP))): [{"WHO": "x", "at": None}, {"WHO": None}],
+    VARIANT: [RawJson('{"a": [1.10, null]}'), RawJson("1")],
+    Array(VARIANT): [[RawJson('"x"'), None], [RawJson("{}")]],
+}
+
+
+def test_results_as_arrow(live: LiveServer, engine: FakeEngine) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = [ResultColumn.of(f"c{at}", type_) for at, type_ in enumerate(ALL_TYPES)]
+    rows = [[values[at] for values in ALL_TYPES.values()] for at in range(2)]
+
+    def stream() -> FakeStream:
+        return FakeStream("PULL", columns, map(Row, [*rows, [None] * len(columns)]))
+
+    with connect(live.url) as connection:
+        engine.next_stream = stream()
+        by_json = connection.execute("SELECT * FROM rides;").arrow()
+        engine.next_stream = stream()
+        table = connection.arrow("SELECT * FROM rides;")
+        assert table.schema.equals(by_json.schema) and table.equals(by_json)
+        engine.next_stream = FakeStream("PULL", columns)
+        assert connection.arrow("SELECT * FROM rides;").equals(by_json.slice(0, 0))
+        engine.next_stream = FakeStream("PUSH", columns, map(Row, rows), error=KsqlError("STOPPED"))
+        with pytest.raises(OperationalError):
+            connection.arrow("SELECT * FROM rides EMIT CHANGES;")
+    answer = httpx.post(
+        f"{live.url}/query-stream",
+        json={"sql": "S"},
+        headers={"Accept": "application/vnd.apache.arrow.stream"},
+    )
+    assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
+    assert pyarrow.ipc.open_stream(answer.content).read_all().num_rows

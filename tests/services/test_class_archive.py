@@ -38,9 +38,12 @@ def record(archive: ClassArchive) -> None:
 def test_it_is_used_once_it_was_kept(jar: Path) -> None:
     archive = ClassArchive("spark", [jar], has_profiles=True)
     assert archive.options() == []
+    assert not archive.is_recording
     record(archive)
+    assert archive.is_recording
     assert ClassArchive("spark", [jar], has_profiles=True).options() == []
     assert archive.keep()
+    assert not archive.is_recording
     option = ClassArchive("spark", [jar], has_profiles=True).options()[0]
     assert option == f"-XX:SharedArchiveFile={archive.file}"
 

@@ -23,6 +23,7 @@ from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predic
 from ksql_spark.analyzer.expressions.calls import call, compare, typed_null
 from ksql_spark.analyzer.expressions.coercion import coerce, unify
 from ksql_spark.analyzer.reads.arrival import PLACES, with_latest_time
+from ksql_spark.analyzer.reads.index_lookups import find_indexes
 from ksql_spark.analyzer.reads.lookups import SCAN_HINT, narrow
 from ksql_spark.analyzer.reads.pull_rules import (
     DISK_COLUMNS,
@@ -81,6 +82,7 @@ def bind_batch(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str
 def job_of(
     root: Node,
     query: nodes.QueryNode,
+    metastore: MetaStore,
     config: Mapping[str, Any],
     past: Mapping[str, Past] = _NO_PAST,
 ) -> Job:
@@ -89,13 +91,13 @@ def job_of(
     Raises:
         KsqlError: INVALID_STATEMENT if it needs the scan of a table, which the configuration forbids.
     """
-    lookups = narrow(root)
+    lookups, indexes = narrow(root), find_indexes(root, metastore)
     if not settings.flag(config, "ksql.query.pull.table.scan.enabled"):
-        for relation, keys in zip(relations(root), lookups, strict=True):
-            if relation.source.is_table and keys is None:
+        for relation, keys, index in zip(relations(root), lookups, indexes, strict=True):
+            if relation.source.is_table and keys is None and index is None:
                 what = f"Query requires table scan of {relation.source.name} to be enabled."
                 raise invalid(what, query, hint=SCAN_HINT)
-    return Job(root, lookups, key_names(root), past)
+    return Job(root, lookups, indexes, key_names(root), past)
 
 
 def key_names(root: Node) -> frozenset[str]:

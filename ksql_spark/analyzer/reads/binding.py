@@ -40,7 +40,7 @@ def bind_read(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
         if query.find(nodes.PastSource) is not None:
             return bind_past(query, metastore, config)
         root = bind_batch(query, metastore, config)
-        return _lookup(root, query, metastore, config) or job_of(root, query, config)
+        return _lookup(root, query, metastore, config) or job_of(root, query, metastore, config)
 
 
 def _lookup(

@@ -6,14 +6,16 @@ As with keys, an index only narrows what is read: the whole WHERE is still evalu
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 
 from ksql_spark.analyzer.reads.lookups import MAX_LOOKUPS, alternatives, conjuncts, is_constant
 from ksql_spark.expressions import Call, Cast, Expression
 from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import Filter, Node, Source
 from ksql_spark.plan.queries import IndexLookup, IndexRange
+from ksql_spark.plan.trees import children, sub_queries
 from ksql_spark.types import keeps_numbers
 
 _INCLUSIVE = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
@@ -28,6 +30,20 @@ def find_index(predicate: Expression | None, source: DataSource, metastore: Meta
         return None
     found = [_look_up(predicate, index, source) for index in metastore.indexes_of(source.name)]
     return max((each for each in found if each is not None), key=_narrowness, default=None)
+
+
+def find_indexes(node: Node, metastore: MetaStore) -> tuple[IndexLookup | None, ...]:
+    """For each of ``relations(node)`` the index look-up of the condition directly above it."""
+    found: list[tuple[IndexLookup | None, ...]]
+    match node:
+        case Source():
+            return (None,)
+        case Filter(Source(source) as relation, predicate) if not relation.prefixed:
+            found = [(find_index(predicate, source, metastore),)]
+        case _:
+            found = [find_indexes(child, metastore) for child in children(node)]
+    found += [find_indexes(sub_query.root, metastore) for sub_query in sub_queries(node)]
+    return tuple(chain.from_iterable(found))
 
 
 def _narrowness(look_up: IndexLookup) -> tuple[int, bool, bool]:

@@ -61,7 +61,7 @@ def bind_verification(
         sources = (replace(source, name=_unique(which)) for which, source in versions.items())
         extended = with_sources(metastore, sources)
         allowed, query = config.with_values(_ALLOWED), _renamed(statement.query)
-        return job_of(bind_batch(query, extended, allowed), query, allowed)
+        return job_of(bind_batch(query, extended, allowed), query, extended, allowed)
     except (KsqlError, ParseFailed) as error:
         reason = error.parameters.get("reason", error.message) if isinstance(error, KsqlError) else error
         raise KsqlError("INVALID_STATEMENT", reason=f"VERIFY: {reason}") from None
@@ -107,7 +107,8 @@ def bind_past(query: nodes.QueryNode, metastore: MetaStore, config: Mapping[str,
         past_by_name[name] = past
         _replace(relation, name)
     sources = (replace(past.table, name=name) for name, past in past_by_name.items())
-    return job_of(bind_batch(copy, with_sources(metastore, sources), config), copy, config, past_by_name)
+    extended = with_sources(metastore, sources)
+    return job_of(bind_batch(copy, extended, config), copy, extended, config, past_by_name)
 
 
 def _past(relation: nodes.PastSource, metastore: MetaStore, config: Mapping[str, Any]) -> Past:

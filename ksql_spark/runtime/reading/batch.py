@@ -23,11 +23,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.nodes import Limit, Node, Project, Source
-from ksql_spark.plan.queries import Job, KeyLookup
+from ksql_spark.plan.queries import IndexLookup, Job, KeyLookup
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
-from ksql_spark.runtime.reading.pull import encoded_keys
+from ksql_spark.runtime.reading.pull import encoded_keys, found_rows
 from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns
 from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.runtime.reading.views import Views
@@ -178,10 +178,10 @@ def run(
         reading = _Reading(views, session, ends, timeout_s, Path(folder.name))
         past_rows = past or {}
         stored = [
-            reading.rows(relation, keys)
+            reading.rows(relation, keys, index)
             if relation.source.is_table and relation.source.name not in past_rows
             else None
-            for relation, keys in zip(sources, query.lookups, strict=True)
+            for relation, keys, index in zip(sources, query.lookups, query.indexes, strict=True)
         ]
         own = batch.session_for(session, query.root, reading.count)
         frames = (
@@ -296,17 +296,26 @@ class _Reading:
         self._scans: dict[str, list[StoredRow] | Path] = {}
         self._numbers = itertools.count()
 
-    def rows(self, relation: Source, lookups: tuple[KeyLookup, ...] | None) -> list[StoredRow] | Path:
+    def rows(
+        self, relation: Source, lookups: tuple[KeyLookup, ...] | None, index: IndexLookup | None
+    ) -> Sequence[StoredRow] | Path:
         source = relation.source
         view = self._views.reaching(source, self._ends[source.topic], self._timeout_s)
         if source.name in self._scans:
             return self._scans[source.name]
         keys = None if lookups is None else encoded_keys(source, lookups, lambda: self._session)
+        if keys is None and index is not None:
+            found = found_rows(index, view, lambda: self._session)
+            if found is not None:
+                return _for_spark([*itertools.chain.from_iterable(found)], self._file())
         few = view.scan(_FEW_ROWS + 1) if keys is None else view.get(keys)
         rows: list[StoredRow] | Path = few
         if not _is_few(few):
-            rows = self._folder / f"{next(self._numbers)}.csv"
+            rows = self._file()
             view.export(rows, keys)
         if keys is None:
             self._scans[source.name] = rows
         return rows
+
+    def _file(self) -> Path:
+        return self._folder / f"{next(self._numbers)}.csv"

@@ -85,7 +85,7 @@ def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> I
     """Pages of the rows to which the WHERE may apply."""
     keys = None if query.lookups is None else encoded_keys(query.source, query.lookups, session)
     if keys is None:
-        found = None if query.index is None else _found(query.index, view, session)
+        found = None if query.index is None else found_rows(query.index, view, session)
         yield from view.pages(key_ranges(query.source, query.predicate)) if found is None else found
         return
     rows = view.get(keys)
@@ -93,7 +93,7 @@ def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> I
         yield rows[first : first + PAGE_ROWS]
 
 
-def _found(
+def found_rows(
     look_up: IndexLookup, view: View, session: Callable[[], SparkSession]
 ) -> Iterator[Sequence[StoredRow]] | None:
     """Pages of the rows that an index finds; None if the view does not have it yet, or finds too many."""

@@ -100,6 +100,31 @@ SELECT id FROM sales WHERE place->city = 'Ulm' AND item LIKE 'j%';
 -- id
 -- 1
 
+--@test: an index narrows what Spark reads
+--@output SALES folded
+-- id | item   | amount | at_time                 | place                      | tags
+-- 1  | tea    | 1.50   | 2024-01-01T00:00:00.000 | {"CITY": "Ulm", "ZIP": 1}  | [1]
+-- 2  | teapot | 25.00  | 2024-01-02T12:00:00.000 | {"CITY": "Ulm", "ZIP": 2}  | [1]
+-- 3  | jam    | 2.75   | 2024-01-03T00:00:00.000 | {"CITY": "Bonn", "ZIP": 3} | [1]
+-- 4  | NULL   | 9.99   | NULL                    | NULL                       | NULL
+SELECT SUM(amount) AS total FROM sales WHERE item LIKE 'tea%';
+--@rows
+-- total
+-- 26.50
+SELECT id, ROW_NUMBER() OVER (ORDER BY amount DESC) AS nth FROM sales WHERE amount > 2 AND id < 4 ORDER BY id;
+--@rows
+-- id | nth
+-- 2  | 1
+-- 3  | 2
+SELECT a.id FROM (SELECT id FROM sales WHERE item = 'jam') a JOIN sales b ON a.id = b.id;
+--@rows
+-- id
+-- 3
+SELECT item, (SELECT COUNT(*) FROM sales s WHERE s.amount > 9) AS n FROM sales WHERE item = 'tea' ORDER BY item;
+--@rows
+-- item | n
+-- tea  | 2
+
 --@test: an index that is replaced, and one that goes with its table
 --@output SALES folded
 -- id | item   | amount | at_time                 | place                      | tags

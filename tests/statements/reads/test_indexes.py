@@ -19,8 +19,8 @@ from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.explain import explain_lookup
-from ksql_spark.plan.queries import Lookup
+from ksql_spark.plan.explain import explain_job, explain_lookup
+from ksql_spark.plan.queries import Job, Lookup
 from ksql_spark.runtime.reading import lookups, view
 from ksql_spark.runtime.reading.lookups import NotHereError
 from ksql_spark.runtime.reading.view_indexes import stored_form
@@ -305,6 +305,24 @@ def test_the_index_that_finds_fewest_rows_is_used(world: World) -> None:
     assert plan("id = 5 AND s = 'a'") == "Look-up in table WIDE | Keys: 5"
     for scanned in ("s = 'a' OR n = 2", "b = 1", "UCASE(s) = 'A'", "n <> 2", "n = d"):
         assert plan(scanned) == "Scan of table WIDE"
+
+    def read(text: str) -> list[str]:
+        (query,) = grammar.parse(text)
+        job = analyzer.bind_read(query.query, world.services.metastore, {})  # type: ignore[attr-defined]
+        assert isinstance(job, Job)
+        return [
+            line.strip().split(" | Topic")[0] for line in explain_job(job).splitlines() if "able WIDE" in line
+        ]
+
+    by_s = f"{used}OF_S | S = 'a'"
+    assert read("SELECT n, COUNT(*) FROM wide WHERE s = 'a' GROUP BY n ORDER BY n;") == [by_s]
+    assert read("SELECT a.n FROM (SELECT n FROM wide WHERE s = 'a') a JOIN wide b ON a.n = b.n;") == [
+        by_s, "Scan of table WIDE",
+    ]  # fmt: skip
+    assert read("SELECT n, (SELECT MAX(b) FROM wide WHERE n = 2) FROM wide WHERE s = 'a';") == [
+        by_s, f"{used}OF_N | N = 2",
+    ]  # fmt: skip
+    assert read("SELECT COUNT(*) FROM wide WHERE id = 5 AND s = 'a';") == ["Look-up in table WIDE | Keys: 5"]
 
 
 def test_statements(world: World) -> None:
