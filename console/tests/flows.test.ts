@@ -4,7 +4,7 @@ import type { Graph, GraphNode } from "../src/api/types.ts";
 import { flows, lineKey, pace, thickness } from "../src/graph/flows.ts";
 import { shapeOf } from "../src/graph/shape.ts";
 
-const figures = { arrivingPerS: null, readPerS: 30, writtenPerS: 8, lagRecords: 0, lagSeconds: 0, latencySeconds: null, errors: {}, failures: 0, stateRows: null, stateBytes: null };
+const figures = { arrivingPerS: null, readPerS: 30, writtenPerS: 8, lagRecords: 0, arrivedRecords: null, lagSeconds: 0, latencySeconds: null, errors: {}, failures: 0, stateRows: null, stateBytes: null };
 const source = (name: string, arrivingPerS: number | null): GraphNode => ({ id: `stream:${name}`, kind: "STREAM", name, topic: name, topicFigures: { arrivingPerS, records: 1 } });
 const query = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({ id: `query:${name}`, kind: "QUERY", name, state: "RUNNING", figures, ...more });
 
@@ -27,6 +27,7 @@ test("of several sources of a query each gives what comes there, and no more tha
 test("lines before a query have the color of how long its records wait, and of whether it has failed", () => {
   const looks = (more: Partial<GraphNode>) => flow([source("A", 1), query("Q", more)], ["stream:A", "query:Q"])[0]?.looks;
   assert.deepEqual([5, 11, 61].map((lagSeconds) => looks({ figures: { ...figures, lagSeconds } })), ["good", "warn", "bad"]);
+  assert.equal(looks({ newVersionOf: "T", figures: { ...figures, lagSeconds: 61 } }), "good");
   assert.deepEqual([looks({ state: "ERROR" }), looks({ state: "PAUSED" })], ["bad", ""]);
 });
 

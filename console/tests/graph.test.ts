@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
+import { flows, lineKey } from "../src/graph/flows.ts";
 import { layout, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
 import { effectOf, isCascade } from "../src/sql/effect.ts";
@@ -32,6 +33,15 @@ test("a topic with one source is drawn with it, others by themselves", () => {
   assert.deepEqual(shape.boxes.map((box) => box.id), ["stream:RIDES", "query:Q1", "topic:BIG", "stream:BIG", "table:BIG2", "topic:x"]);
   assert.deepEqual(shape.lines[0], { source: "stream:RIDES", target: "query:Q1" });
   assert.equal(shapeOf(GRAPH, { topics: true }).boxes.length, 7);
+});
+
+test("what a new version writes is drawn with its table", () => {
+  const nodes = [...GRAPH.nodes.slice(0, 2), { ...node("query:Q1"), newVersionOf: "COUNTS" }, node("topic:Q1-evolution"), node("table:COUNTS", "COUNTS")];
+  const edges = [...GRAPH.edges.slice(0, 2), { source: "query:Q1", target: "topic:Q1-evolution" }];
+  const shape = shapeOf({ ...GRAPH, nodes, edges }, { topics: false });
+  assert.deepEqual(shape.lines.at(-1), { source: "query:Q1", target: "table:COUNTS" });
+  assert.equal(shape.boxes.length, 3);
+  assert.deepEqual(flows(shape).get(lineKey(shape.lines.at(-1)!)), { perS: null, looks: "beside" });
 });
 
 test("figures do not change the shape", () => {

@@ -6,7 +6,7 @@ import { layout } from "../src/graph/layout.ts";
 import { planShape, stepRates } from "../src/graph/steps.ts";
 
 const details = (timeMs: number, read: number): QueryDetails => ({
-  id: "CTAS_T_1", state: "RUNNING", timeMs, latencies: {}, pauses: null, transitions: [],
+  id: "CTAS_T_1", state: "RUNNING", timeMs, latencies: {}, pauses: null, graces: null, transitions: [],
   logical: [{ id: "0", title: "Source", details: [], inputs: [] }, { id: "1", title: "Aggregate", details: [], inputs: ["0"] }],
   subTopologies: [
     { number: 0, execution: "", state: null, checkpoints: [], steps: [
@@ -64,4 +64,8 @@ test("a histogram from its first class to its last", () => {
   assert.deepEqual([within(times, 0.5), within(times, 0.95)], [0.01, 1]);
   assert.equal(within({ ...times, counts: [0, 0, 0, 0, 2] }, 0.5), null);
   assert.equal(classes({ ...times, counts: [0, 0, 0, 0, 0] }).length, 0);
+  // many are few
+  const bounds = Array.from({ length: 33 }, (_, at) => at + 1);
+  const few = classes({ bounds, counts: [...bounds.map(() => 1), 0] }).map(({ label, count }) => `${label}: ${count}`);
+  assert.deepEqual([few.length, few[0], few.at(-1)], [9, "up to 4 s: 4", "up to 33 s: 1"]);
 });

@@ -31,7 +31,7 @@ from ksql_spark.masking import masked
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements import Services
-from ksql_spark.statements.base.context import uses_of
+from ksql_spark.statements.base.context import evolves, uses_of
 from ksql_spark.statements.base.listing import running_queries
 
 #: how often Connect is asked, at most, seconds
@@ -78,6 +78,7 @@ class Graphs:
                     statement=row.query_string,
                     error=row.error,
                     host=row.host,
+                    new_version_of=evolves(query),
                     figures=figures.get(query.id),
                 ),
             )

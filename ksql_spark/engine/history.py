@@ -376,6 +376,7 @@ class History:
             read_per_s=sample.get("read_per_s"),
             written_per_s=sample.get("written_per_s"),
             lag_records=None if of.lag is None else int(of.lag),
+            arrived_records=None if of.arrived is None else int(of.arrived),
             lag_seconds=None if of.lag_s is None else round(of.lag_s, 3),
             latency_seconds=sample.get("latency_seconds"),
             errors=of.errors,

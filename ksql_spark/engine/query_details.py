@@ -23,6 +23,7 @@ from ksql_spark.plan.trees import unplanned
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.spark.processing_log import Graces
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 
 
@@ -51,6 +52,7 @@ def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
         sub_topologies=tuple(stages),
         latencies={} if traffic is None else {t: _histogram(it) for t, it in traffic.latencies.items()},
         pauses=None if traffic is None or not traffic.pauses.total else _histogram(traffic.pauses),
+        graces=_graces(figures.graces(query.id)),
         transitions=tuple(
             QueryTransition(time_ms=it.time_ms, event=it.event, state=it.state, reason=it.reason or None)
             for it in runner.lifecycle.transitions
@@ -76,6 +78,12 @@ def _step(step: DrawnStep, traffic: Traffic | None) -> PlanStep:
 
 def _histogram(times: Times) -> Histogram:
     return Histogram(times.bounds, times.counts, times.sum_s)
+
+
+def _graces(graces: Graces | None) -> Histogram | None:
+    if graces is None:
+        return None
+    return Histogram(tuple(ms / 1000 for ms in graces.periods_ms), (*graces.counts, 0))
 
 
 def _checkpoint(report: Mapping[str, Any]) -> CheckpointReport:

@@ -19,6 +19,7 @@ class QueryFigures(Body):
         arriving_per_s: records that are written to the topics that it reads, each second.
         read_per_s, written_per_s: records that it fetches, and that brokers have acknowledged, each second.
         lag_records: offsets that it has not read yet.
+        arrived_records: these, and those that it has read since it was created; None: another server runs it.
         lag_seconds: for how long the oldest record has waited; 0: none waits. While the query finishes a
             batch, at least the time since it stopped reading.
         latency_seconds: within which 95 % of the latest results could be read, by their event time; None: not
@@ -32,6 +33,7 @@ class QueryFigures(Body):
     read_per_s: float | None = None
     written_per_s: float | None = None
     lag_records: int | None = None
+    arrived_records: int | None = None
     lag_seconds: float | None = None
     latency_seconds: float | None = None
     errors: Mapping[str, int]
@@ -64,6 +66,8 @@ class GraphNode(Body):
         statement: of a query or source; secrets in it are hidden.
         error: why it has failed.
         host: the server that runs the query, where several share them.
+        new_version_of: the table that the query will write once it has caught up; until then it writes a
+            topic of its own.
         topic, formats: of a source: where its records are, and the formats of keys and values.
         windowed: whether a source's keys have windows.
         role: the client's role for it: reader, developer or admin; for a query, the one for what it writes.
@@ -78,6 +82,7 @@ class GraphNode(Body):
     statement: Omitted[str] = None
     error: Omitted[str] = None
     host: Omitted[str] = None
+    new_version_of: Omitted[str] = None
     topic: Omitted[str] = None
     formats: Omitted[tuple[str, str]] = None
     windowed: Omitted[bool] = None

@@ -23,12 +23,12 @@ class Histogram(Body):
     Args:
         bounds: upper bounds, seconds.
         counts: how many are up to each bound and above the one before; then how many are above the last.
-        sum_seconds: all times together.
+        sum_seconds: all times together, if they are known.
     """
 
     bounds: tuple[float, ...]
     counts: tuple[int, ...]
-    sum_seconds: float
+    sum_seconds: Omitted[float] = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ class QueryDetails(Body):
         sub_topologies: of the physical plan, upstream first.
         latencies: by topic that is written: from a result's event time until readers can see it.
         pauses: of a real-time query, for checkpoints.
+        graces: of late records, the GRACE PERIOD with which each would not have been late; null: there are
+            none, or no period would have been enough.
         transitions: the latest, the oldest first; since this server started.
     """
 
@@ -144,4 +146,5 @@ class QueryDetails(Body):
     sub_topologies: tuple[SubTopology, ...]
     latencies: Mapping[str, Histogram]
     pauses: Histogram | None
+    graces: Histogram | None
     transitions: tuple[QueryTransition, ...]

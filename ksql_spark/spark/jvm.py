@@ -464,7 +464,7 @@ class JavaLog(Protocol):
         ...
 
     def graces(self, name: str, query: str) -> Sequence[int]:
-        """Grace periods that are enough for 50, 99 and 100 % of the late records of a query, ms, or -1."""
+        """Grace periods, ms, each followed by the number of late records for which it is just enough."""
         ...
 
     def gather(self, name: str) -> None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
@@ -62,17 +65,20 @@ class Counts(NamedTuple):
 
 
 class Graces(NamedTuple):
-    """The grace periods that would have been enough for shares of a query's late records, ms.
+    """The grace periods with which a query's late records would not have been late.
 
     Args:
-        half_ms: for half of them.
-        most_ms: for 99 %.
-        all_ms: for all.
+        periods_ms: the shortest first; each is at most an eighth too long.
+        counts: for how many records each of them would have been just enough.
     """
 
-    half_ms: int
-    most_ms: int
-    all_ms: int
+    periods_ms: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    def within_ms(self, share: float) -> int:
+        """Return the period that would have been enough for ``share`` of the records."""
+        sums = list(accumulate(self.counts))
+        return self.periods_ms[bisect_left(sums, math.ceil(sums[-1] * share))]
 
 
 @dataclass(frozen=True)
@@ -308,10 +314,10 @@ class ProcessingLog:
         records have not come, or the JVM restarts.
         """
         try:
-            half, most, all_ms = self._log.graces(self._name, query)
+            found = tuple(self._log.graces(self._name, query))
         except JVM_ERRORS:
             return None
-        return Graces(half, most, all_ms) if all_ms >= 0 else None
+        return Graces(found[::2], found[1::2]) if found else None
 
     def traffic(self) -> dict[str, Traffic]:
         """Return what each query reads and writes, by query id; nothing while the JVM restarts."""

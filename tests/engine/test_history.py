@@ -72,6 +72,7 @@ def test_rates_are_those_between_two_samples() -> None:
     engine = FakeEngineFigures()
     first = engine.after(0, committed=100, lag=10)
     assert (first.read_per_s, first.lag_records, first.lag_seconds) == (None, 10, 1.5)
+    assert first.arrived_records == 110
     second = engine.after(5, read=50, written=25, committed=130, lag=30, latencies=[98, 1, 1])
     assert (second.read_per_s, second.written_per_s, second.arriving_per_s) == (10, 5, 10)
     assert second.latency_seconds == pytest.approx(0.1) and second.errors == {"late": 2, "lost": 0}
@@ -188,7 +189,7 @@ def test_other_servers_tell_the_figures_of_their_queries() -> None:
         expected = there.after(seconds, read=read, lag=30, committed=9)
         here.told = decoded_figures(there.history.report)
         found = here.after(seconds)
-    assert found == replace(expected, errors={"late": 2}) and found.read_per_s == 10
+    assert found == replace(expected, errors={"late": 2}, arrived_records=None) and found.read_per_s == 10
     assert here.history.since(1, lambda _: True) == there.history.since(1, lambda _: True)
     assert here.history.report == {}  # a server tells of its own queries
     assert here.history.lag_before("Q", 5) == 30

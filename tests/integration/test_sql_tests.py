@@ -56,3 +56,36 @@ def test_changes_that_no_test_notices(capsys: pytest.CaptureFixture[str]) -> Non
     assert (code, err) == (1, "")
     assert "mutated.sql:3: A < 3  →  A <= 3\n" in out and "mutated.sql:3: A < 3  →  A < 4\n" in out, out
     assert out.endswith("1 changes found, 2 survived, 0 tests failed\n")
+
+
+def test_changes_of_the_input(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--disorder",
+        "--duplicates",
+        "--late",
+        "--crash",
+        "--partitions",
+        "1,4",
+        "--seed",
+        "1",
+        "--timeout",
+        "60",
+    ]
+    code = main([str(FILES / "varied.sql"), *options])
+    out, err = capsys.readouterr()
+    assert (code, err) == (1, "")
+    for name in ("disorder", "late", "crash", "1 partition", "4 partitions"):
+        assert f"  same  sums do not depend on the order  {name}\n" in out, out
+    assert (
+        "  CHANGED  the latest of several keys does  disorder\n"
+        "          LATEST has\n"
+        "            only as written: G 2, A 4, N 2\n"
+        "            only with disorder: G 2, A 3, N 2\n"
+        "          with this input:\n"
+        "            INSERT INTO s (ROWTIME, k, g, a) VALUES (3, 3, 2, 3);\n"
+        "            INSERT INTO s (ROWTIME, k, g, a) VALUES (4, 4, 2, 4);\n"
+        "          with disorder:\n"
+        "            INSERT INTO s (ROWTIME, k, g, a) VALUES (4, 4, 2, 4);\n"
+        "            INSERT INTO s (ROWTIME, k, g, a) VALUES (3, 3, 2, 3);\n"
+    ) in out, out
+    assert out.endswith("3 changed, 0 tests failed (--seed 1)\n"), out

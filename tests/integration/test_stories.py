@@ -21,14 +21,18 @@ import pyarrow.dataset
 import pytest
 
 from examples.cdc import database
-from ksql_spark.engine import Engine
+from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.tools.demo import stories
 from tests.integration.story_runs import TIMEOUT_S, Given, Row, StoryRun
 from tests.registry_server import RegistryServer
+from tests.server.live_server import LiveServer
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
+#: of what the stories with an engine of their own make
+PREFIX = "stories_"
 slow = pytest.mark.skipif(os.environ.get("STORIES") != "all", reason="make test-stories runs it")
 
 MINUTE_MS = 60_000
@@ -261,6 +265,58 @@ def test_sensors(tell: Tell) -> None:
     closed = {key: value for key, value in average.items() if key[2] + grace_ms <= stream_time}
     run.table("final_averages", closed, of)
     assert run.shown() == 3
+
+
+def test_corrections(make_engine: Callable[..., Engine], tmp_path: Path) -> None:
+    grace_ms = 30_000
+
+    def truth(events: list[Given], zero: int, is_late: bool) -> dict[tuple[str, int], tuple[int, float]]:
+        """Each sensor's closed minutes, with late readings or without; ``zero``: 0 °C in Fahrenheit."""
+        minutes: dict[tuple[str, int], list[float]] = defaultdict(list)
+        stream_time = 0
+        for event in events:
+            measured = event.values["measured_at"]
+            stream_time = max(stream_time, measured)
+            start, end = window(measured)
+            if is_late or end + grace_ms > stream_time:
+                minutes[event.key, start].append(event.values["celsius"])
+        return {
+            key: (len(of), pytest.approx(sum(of) / len(of) * 9 / 5 + zero))
+            for key, of in minutes.items()
+            if key[1] + MINUTE_MS + grace_ms <= stream_time
+        }
+
+    def table(run: StoryRun, keys: Any) -> dict[tuple[str, int], tuple[int, float]]:
+        found = {
+            (row["SENSOR"], row["WINDOWSTART"]): (row["READINGS"], row["FAHRENHEIT"])
+            for row in run.lookup("SELECT * FROM minute_averages;")
+        }
+        return {key: row for key, row in found.items() if key in keys}
+
+    def then(run: StoryRun, number: int) -> None:
+        readings = run.events["readings"]
+        whole = truth(readings, 23, True)
+        if number == 0:  # all is read, and what is late is known
+            partly = truth(readings, 23, False)
+            assert whole != partly
+            until(lambda: table(run, whole) == partly)
+            missing = sum(n for n, _ in whole.values()) - sum(n for n, _ in partly.values())
+            late = "SELECT COUNT(*) AS n FROM LATE ROWS OF CTAS_MINUTE_AVERAGES_2;"
+            until(lambda: run.lookup(late) == [{"N": missing}])
+        elif number == 1:
+            until(lambda: table(run, whole) == whole)
+        else:
+            right = truth(readings, 32, True)
+            until(lambda: table(run, right) == right)
+
+    log = "ksql.logging.processing"
+    engine = make_engine(
+        **{f"{log}.{name}": "true" for name in ("topic.auto.create", "stream.auto.create", "rows.include")}
+    )
+    with LiveServer(engine) as server:
+        run = StoryRun("corrections", server.url, engine, {"readings": 400}, folder=tmp_path, then=then)
+        assert run.tell().shown() == 2
+    engine.execute(Request("DROP TABLE minute_averages; DROP STREAM readings DELETE TOPIC;"))
 
 
 def test_customer_360(tell: Tell) -> None:

@@ -673,6 +673,7 @@ class FakeEngine:
             sub_topologies=(stage,),
             latencies={"BIG": Histogram((0.001, 0.01), (3, 2, 1), 1.5)},
             pauses=Histogram((0.001, 0.01), (0, 4, 0), 0.02),
+            graces=Histogram((60.0, 3600.0), (40, 9, 0)),
             transitions=(
                 QueryTransition(time_ms=1000, event="start", state="RUNNING"),
                 QueryTransition(time_ms=2000, event="fail", state="ERROR", reason="The disk is full."),

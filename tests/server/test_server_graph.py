@@ -42,6 +42,7 @@ def test_a_query_step_by_step(client: AppClient, engine: FakeEngine) -> None:
     assert stage["steps"][0]["volume"] == {"records": 100, "bytes": 1000}
     assert "volume" not in stage["steps"][1]
     assert stage["checkpoints"][0]["partsMs"] == {"commitOffsets": 1}
+    assert body["graces"] == {"bounds": [60.0, 3600.0], "counts": [40, 9, 0]}
     assert body["latencies"]["BIG"] == {"bounds": [0.001, 0.01], "counts": [3, 2, 1], "sumSeconds": 1.5}
     assert body["transitions"][1]["reason"] == "The disk is full." and "reason" not in body["transitions"][0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.options import OptionProblem
 from ksql_spark.shell.session import Failure
+from ksql_spark.tools.testing import variations
 from ksql_spark.tools.testing.assertions import AssertionFailed
 from ksql_spark.tools.testing.files import SqlTest, find, read
 from ksql_spark.tools.testing.main import main
@@ -169,3 +172,105 @@ def test_changes_of_a_test() -> None:
 
 def test_what_expects_an_error_is_not_changed() -> None:
     assert mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED, expected_error="KsqlException")) == []
+
+
+# ---- changes of the input --------------------------------------------------------------------------------
+
+VARIED = """\
+CREATE STREAM s (k INT KEY, a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE d (k INT PRIMARY KEY, b INT) WITH (KAFKA_TOPIC = 'd', VALUE_FORMAT = 'JSON');
+CREATE TABLE t AS SELECT k, SUM(a) AS x FROM s
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 2 SECONDS) GROUP BY k;
+INSERT INTO d (k, b) VALUES (1, 1);
+INSERT INTO s (ROWTIME, k, a) VALUES (1000, 1, 1), (2000, 2, 2);
+ASSERT VALUES t (x) VALUES (1);
+INSERT INTO s (ROWTIME, k, a) VALUES (3000, 1, 3);
+INSERT INTO s (k, ROWTIME, a) VALUES (3, 9000, 4);
+INSERT INTO d (k, b) VALUES (2, 1);
+INSERT INTO s (ROWTIME, k, a) VALUES (${time}, 3, 4);
+"""  # fmt: skip
+SEEDS = range(50)
+
+
+def test_what_is_varied_of_a_test() -> None:
+    test = variations.read(VARIED)
+    rows = [(step.source, step.key, step.time_ms) for step in test.steps[3:]]
+    assert rows == [
+        ("D", "1", None), ("S", "1", 1000), ("S", "2", 2000), ("S", "1", 3000), ("S", "3", 9000),
+        ("D", "2", None), (None, None, None),
+    ]  # fmt: skip
+    assert [step.part.text for step in test.steps[4:6]] == [
+        "INSERT INTO S (ROWTIME, K, A) VALUES (1000, 1, 1)",
+        "INSERT INTO S (ROWTIME, K, A) VALUES (2000, 2, 2)",
+    ]
+    assert (test.grace_ms, test.final) == (2000, frozenset())
+
+
+def orders(change: Callable[[variations.Input, int], list[variations.Step]]) -> set[tuple[int, ...]]:
+    """Where the rows of ``s`` that can be moved are, with many seeds; the others stay where they are."""
+    test = variations.read(VARIED)
+    made = [[step.at for step in change(test, seed)] for seed in SEEDS]
+    assert made == [[step.at for step in change(test, seed)] for seed in SEEDS]
+    assert all(order[:4] == [0, 1, 2, 3] and order[7:] == [7, 8, 9] for order in made)
+    return {tuple(order[4:7]) for order in made}
+
+
+def test_rows_are_exchanged_within_the_grace_period() -> None:
+    # row 7 is 6 seconds after those before it
+    assert orders(variations.disorder) == {(4, 5, 6), (5, 4, 6), (4, 6, 5)}
+    assert orders(variations.late) == set(permutations((4, 5, 6)))
+
+
+def test_rows_come_twice_and_engines_are_killed() -> None:
+    test = variations.read(VARIED)
+    twice = [step.at for step in variations.duplicates(test, 1)]
+    assert twice == sorted(twice) and set(twice) == set(range(10)) and {1, 2, 9}.isdisjoint(
+        at for at in twice if twice.count(at) > 1
+    )  # fmt: skip
+    places = {variations.crash(test, seed).index(variations.CRASH) for seed in SEEDS}
+    assert places == {4, 5, 6, 7, 8}
+
+
+@pytest.mark.parametrize(
+    ("query", "grace_ms", "final"),
+    [
+        ("CREATE STREAM x AS SELECT * FROM s;", None, set()),
+        (
+            "CREATE TABLE x AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (1 HOUR) GROUP BY k;",
+            82_800_000,
+            set(),
+        ),
+        (
+            "CREATE TABLE x AS SELECT k, COUNT(*) FROM s WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k EMIT FINAL;"
+            "CREATE STREAM y AS SELECT * FROM z; CREATE TABLE w AS SELECT n, COUNT(*) FROM x GROUP BY n;",
+            0,
+            {"X", "W"},
+        ),
+        (
+            "CREATE STREAM l (k INT KEY) WITH (KAFKA_TOPIC = 'l', FORMAT = 'JSON', LATENESS = '5 seconds');"
+            "CREATE TABLE x AS SELECT k, MAX(v) FROM l WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k EMIT FINAL;",
+            5000,
+            {"X"},
+        ),
+        (
+            "CREATE STREAM x AS SELECT * FROM s JOIN l WITHIN 1 HOUR GRACE PERIOD 3 SECONDS ON s.k = l.k;",
+            3000,
+            set(),
+        ),
+    ],
+)
+def test_how_late_rows_may_be(query: str, grace_ms: int | None, final: set[str]) -> None:
+    test = variations.read(query)
+    assert (test.grace_ms, test.final) == (grace_ms, frozenset(final))
+
+
+def test_partitions_of_a_test() -> None:
+    first, *rest = variations.read(VARIED).steps
+    assert "PARTITIONS = 4" in variations.with_partitions(first, 4).part.text
+    assert [variations.with_partitions(step, 4) for step in rest] == rest
+
+
+def test_the_smallest_input() -> None:
+    *_, last = variations.smallest(range(20), lambda some: 3 in some and 17 in some)
+    assert last == [3, 17]
+    assert list(variations.smallest([1, 2], lambda some: len(some) == 2)) == []

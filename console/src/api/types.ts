@@ -16,6 +16,7 @@ export interface QueryFigures {
   readPerS: number | null;
   writtenPerS: number | null;
   lagRecords: number | null;
+  arrivedRecords: number | null;
   lagSeconds: number | null;
   latencySeconds: number | null;
   errors: Record<string, number>;
@@ -32,6 +33,8 @@ export interface GraphNode {
   statement?: string;
   error?: string;
   host?: string;
+  /** The table that the query will write once it has caught up. */
+  newVersionOf?: string;
   topic?: string;
   formats?: [string, string];
   windowed?: boolean;
@@ -96,7 +99,7 @@ export interface PlanStep {
 export interface Histogram {
   bounds: number[];
   counts: number[];
-  sumSeconds: number;
+  sumSeconds?: number;
 }
 
 /** How a query runs, step by step. */
@@ -114,6 +117,8 @@ export interface QueryDetails {
   }[];
   latencies: Record<string, Histogram>;
   pauses: Histogram | null;
+  /** Of late records, the GRACE PERIOD with which each would not have been late. */
+  graces: Histogram | null;
   transitions: { timeMs: number; event: string; state: string; reason?: string }[];
 }
 

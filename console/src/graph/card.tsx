@@ -4,6 +4,7 @@ import type { GraphNode } from "../api/types.ts";
 import { middle } from "../format/cells.ts";
 import { count, rate, short, span } from "../format/numbers.ts";
 import { looksOf, State } from "../parts/state.tsx";
+import { Progress } from "../parts/progress.tsx";
 import { formatRoute } from "../state/route.ts";
 import { MOST_CHARACTERS } from "./layout.ts";
 import type { Box } from "./shape.ts";
@@ -28,7 +29,7 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
     <div class={`node ${box.kind.toLowerCase()} ${looksOfBox(box)}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style} data-id={box.id}>
       <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
         <small>
-          {KINDS[box.kind]}{isCulprit ? " · the cause" : ""}
+          {node.newVersionOf === undefined ? KINDS[box.kind] : "new version"}{isCulprit ? " · the cause" : ""}
           {(box.kind === "QUERY" || box.kind === "CONNECTOR") && <State state={node.state} />}
         </small>
         <b>{middle(box.name, MOST_CHARACTERS).split(/(?<=[_.-])/).map((part, index) => <>{index > 0 && <wbr />}{part}</>)}</b>
@@ -70,12 +71,12 @@ function Figures({ node }: { node: GraphNode }) {
         <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
         {errors > 0 && <span class="bad" title="single records that could not be read or processed, or came too late">{short(errors)} {errors === 1 ? "error" : "errors"}</span>}
       </span>
-      <span class="figures">
+      {node.newVersionOf !== undefined ? <span class="figures"><Progress node={node} /></span> : <span class="figures">
         <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`${count(figures.lagRecords)} records are not read yet; the oldest has waited for ${span(figures.lagSeconds)}`}>
           lag {short(figures.lagRecords)}
         </span>
         <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 latency {span(figures.latencySeconds)}</span>
-      </span>
+      </span>}
     </>
   );
 }

@@ -6,7 +6,7 @@ export interface Flow {
   /** Records a second; null: not known. */
   perS: number | null;
   /** How the query at its end keeps up. */
-  looks: "good" | "warn" | "bad" | "";
+  looks: "good" | "warn" | "bad" | "beside" | "";
 }
 
 /** From when on the oldest record that waits is worth a colour, seconds. */
@@ -24,6 +24,8 @@ export function flows({ boxes, lines }: Shape): Map<string, Flow> {
   const along = ({ source, target }: Line): Flow => {
     const [from, to] = [found.get(source)!, found.get(target)!];
     const query = queryOf(to);
+    // nothing yet
+    if (queryOf(from)?.newVersionOf !== undefined) return { perS: null, looks: "beside" };
     if (query === undefined) return { perS: queryOf(from)?.figures?.writtenPerS ?? arriving(to) ?? arriving(from), looks: queryOf(from)?.state === "RUNNING" ? "good" : "" };
     const readPerS = query.figures?.readPerS ?? null;
     const comes = arriving(from);
@@ -45,8 +47,8 @@ export function pace(perS: number | null): number | null {
 }
 
 /** The class of colours of how long the oldest record of a query has waited. */
-export function looksOfLag({ state, figures }: GraphNode): Flow["looks"] {
-  const waited = figures?.lagSeconds ?? 0;
+export function looksOfLag({ state, figures, newVersionOf }: GraphNode): Flow["looks"] {
+  const waited = newVersionOf === undefined ? (figures?.lagSeconds ?? 0) : 0; // it begins with old records
   return state === "ERROR" || waited > BAD_S ? "bad" : waited > WARN_S ? "warn" : state === "RUNNING" ? "good" : "";
 }
 

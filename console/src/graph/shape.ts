@@ -38,6 +38,12 @@ export function shapeOf(graph: Graph, view: View): Shape {
   for (const node of graph.nodes) {
     if (node.topic !== undefined) sourcesOf.set(node.topic, [...(sourcesOf.get(node.topic) ?? []), node]);
   }
+  // what a new version writes beside the table is drawn with it
+  for (const { id, newVersionOf } of graph.nodes) {
+    const table = graph.nodes.find((node) => node.id === `table:${newVersionOf}`);
+    const topic = graph.edges.find((edge) => edge.source === id)?.target.slice("topic:".length);
+    if (table !== undefined && topic !== undefined) sourcesOf.set(topic, [table]);
+  }
   for (const node of graph.nodes) {
     const prefix = view.collapsed?.find((one) => node.name.toUpperCase().startsWith(one.toUpperCase()));
     const readers = node.kind === "TOPIC" ? (sourcesOf.get(node.name) ?? []) : [];

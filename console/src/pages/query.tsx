@@ -15,6 +15,7 @@ import { Offered } from "../parts/offered.tsx";
 import { Checkpoints, Transitions } from "../parts/past.tsx";
 import { Plan } from "../parts/plan.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { Progress } from "../parts/progress.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
 import { State } from "../parts/state.tsx";
 import { Times } from "../parts/times.tsx";
@@ -76,6 +77,12 @@ export function QueryPage() {
         </Offered>
       </header>
       <Ends now={now} node={node} />
+      {node.newVersionOf !== undefined && (
+        <p class="banner idle" role="status">
+          A new version of <a href={formatRoute("source", node.newVersionOf)}>{node.newVersionOf}</a>, which keeps its rows until this one takes over. <Progress node={node} />{" "}
+          <a href={formatRoute("editor", "", { sql: `DESCRIBE EVOLUTION ${nameInSql(node.newVersionOf)};` })}>What it changes</a>
+        </p>
+      )}
       {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
       {node.host && details && isElsewhere(details) && (
         <p class="banner idle">Another server runs it: the rates of its steps, its checkpoints and what happened to it are on the console of <a href={pageOn(node.host)}>{node.host}</a>.</p>
@@ -86,7 +93,7 @@ export function QueryPage() {
         <Figure label="read" value={rate(figures?.readPerS)} />
         <Figure label="written" value={rate(figures?.writtenPerS)} />
         <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
-        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={(figures?.lagSeconds ?? 0) > 60} />
+        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={node.newVersionOf === undefined && (figures?.lagSeconds ?? 0) > 60} />
         <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
         <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
         <Figure label="errors: records that failed" value={count(bad)} isBad={bad > 0} />
@@ -113,6 +120,11 @@ export function QueryPage() {
         <div class="charts">
           {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
           {details.pauses && <Times title="Pauses for checkpoints" times={details.pauses} />}
+          {details.graces && (
+            <Times title="Late records, by the GRACE PERIOD that would have kept them" times={details.graces}>
+              <a href={formatRoute("editor", "", { sql: `SELECT * FROM LATE ROWS OF ${id};` })}>Select them</a>
+            </Times>
+          )}
         </div>
       )}
       <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>

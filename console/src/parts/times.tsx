@@ -1,9 +1,10 @@
 // How often something took how long.
+import type { ComponentChildren } from "preact";
 import type { Histogram } from "../api/types.ts";
 import { classes, within } from "../format/histogram.ts";
 import { count, span } from "../format/numbers.ts";
 
-export function Times({ title, times }: { title: string; times: Histogram }) {
+export function Times({ title, times, children }: { title: string; times: Histogram; children?: ComponentChildren }) {
   const shown = classes(times);
   const most = Math.max(1, ...shown.map((one) => one.count));
   return (
@@ -23,6 +24,7 @@ export function Times({ title, times }: { title: string; times: Histogram }) {
               ))}
             </tbody>
           </table>
+          {children}
         </>
       )}
     </figure>

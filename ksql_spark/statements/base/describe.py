@@ -305,7 +305,7 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Bad records", ", ".join(bad_records)
     graces = services.queries.figures.graces(query.id) if counts.late else None
     if graces is not None:
-        half, most, every = map(_period, graces)
+        half, most, every = (_period(graces.within_ms(share)) for share in (0.5, 0.99, 1))
         yield (
             "Late records",
             (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),

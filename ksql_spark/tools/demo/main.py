@@ -41,6 +41,10 @@ PULL_S = 1.0
 FIRST_S = 10.0
 #: how long to show results before a story continues, and the maximum wait for first rows
 LOOK_S, LONGEST_LOOK_S = 8.0, 45.0
+#: statements whose answers are shown, and how long people get to read one before results cover it
+_TOLD, READ_S = ("REPLAY", "REPROCESS", "EXPLAIN"), 6.0
+#: for the answers of all others
+_QUIET = Console(io.StringIO(), tty=False)
 _FROM_START = Settings({"auto.offset.reset": "earliest"})
 #: a child exits when we exit, in any case: its standard input is a pipe from us
 _ENDS_WITH_US = (
@@ -164,8 +168,7 @@ class Demo:
             self._stack.callback(self._drop_all, client)
             if self._story.has_registry:
                 self._registry = _property(client, "ksql.schema.registry.url")
-        # show only whether statements succeed, not their results
-        session = Session(client, Console(io.StringIO(), tty=False), variables=self._variables)
+        session = Session(client, _QUIET, variables=self._variables)
         for step in self._story.steps:
             match step:
                 case Generate():
@@ -296,10 +299,14 @@ class Demo:
                 raise DemoProblem(f"{name} ended: {_last_words(process)}")
 
     def _statement(self, session: Session, part: grammar.StatementText) -> None:
-        """Run and show a statement; raises Failure."""
+        """Run a statement and show that it succeeded, and of some the answer; raises Failure."""
         first = part.text.split("\n")[0].split("(")[0].strip()
-        with self._console.busy(first, after_s=0):
+        is_told = part.verb in _TOLD
+        session.console = self._console if is_told else _QUIET
+        with contextlib.nullcontext() if is_told else self._console.busy(first, after_s=0):
             session.run(part)
+        if is_told and self._console.tty:
+            time.sleep(READ_S)
         if part.verb == "CREATE" and part.object in ("STREAM", "TABLE", "CONNECTOR", "SINK"):
             self._created[part.name] = part.object
         elif part.verb == "DROP":

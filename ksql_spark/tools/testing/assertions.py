@@ -98,6 +98,10 @@ class Assertions:
             for member in members:
                 _compare(property_.name.upper(), property_.value, description.get(member))
 
+    def columns(self, name: str) -> list[str]:
+        """The columns of a stream or table, with those of its windows, if it has any. Raises ClientError."""
+        return [column for column in self._types(self._description(name)) if column != ROWTIME]
+
     def close(self) -> None:
         """Stop reading."""
         for rows in (*self._rows.values(), *(rows for _, rows in self._scratch.values())):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ksql_spark.listeners import REST, add_listeners, listener_settings
@@ -16,6 +17,8 @@ from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.files import SqlTest, find, read
 from ksql_spark.tools.testing.mutations import mutants
 from ksql_spark.tools.testing.running import Result, Runner
+from ksql_spark.tools.testing.variations import VARIATIONS
+from ksql_spark.tools.testing.varying import Variation, Varied, variations
 
 #: the least time that a record of a mutant may take, seconds
 _LEAST_S = 3.0
@@ -37,10 +40,15 @@ def main(argv: Sequence[str]) -> int:
         tests = [test for test in tests if options.only is None or options.only in test.name]
         if not tests:
             raise OptionProblem(f"No test name contains '{options.only}'.")
-        with _engine(options, console) as client:
+        changes = [name for name in VARIATIONS if getattr(options, name)]
+        if options.mutate and (changes or options.partitions):
+            raise OptionProblem("--mutate changes queries, the other options change the input: choose one.")
+        with _Engine(options, console) as engine:
             if options.mutate:
-                return _mutate(tests, client, options.timeout, console)
-            return _run(tests, Runner(client, options.timeout), console)
+                return _mutate(tests, engine.client, options.timeout, console)
+            if changes or options.partitions:
+                return _vary(tests, engine, options, variations(changes, options.partitions))
+            return _run(tests, Runner(engine.client, options.timeout), console)
     except OptionProblem as problem:
         console.error(f"ksql-spark test: {problem}")
         return WRONG_OPTIONS
@@ -50,25 +58,45 @@ def main(argv: Sequence[str]) -> int:
         return FAILED
 
 
-@contextlib.contextmanager
-def _engine(options: argparse.Namespace, console: Console) -> Iterator[Client]:
-    """A client of an engine that runs for the duration of the block, with its own Kafka broker and data."""
-    with tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+class _Engine:
+    """An engine that runs for the duration of a block, with its own Kafka broker and data."""
+
+    def __init__(self, options: argparse.Namespace, console: Console) -> None:
+        self.console = console
+        self._kept = contextlib.ExitStack()
+        name = tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True)
+        self._folder = Path(self._kept.enter_context(name))
         lines = {**_PROPERTIES, **properties_of(options.properties)}
-        file = folder / "server.properties"
-        file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
+        self._file = self._folder / "server.properties"
+        self._file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
         # any free port: nobody else uses this engine
-        settings = {REST.setting: "http://127.0.0.1:0", **listener_settings(options)}
-        server = embedded.start(folder / "data", file, settings)
+        self._settings = {REST.setting: "http://127.0.0.1:0", **listener_settings(options)}
+
+    def __enter__(self) -> _Engine:
         try:
-            client = Client(server.wait_ready(console.status))
-            console.clear_status()
-            yield client
-            client.close()
+            self.client = Client(self._start())
+        except BaseException:
+            self._kept.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.client.close()
+        self._kept.close()
+
+    def crash(self) -> None:
+        """Kill the engine, and start it again at the same address with the same data."""
+        self._server.kill()
+        self._settings[REST.setting] = self.client.url
+        self._start()
+
+    def _start(self) -> str:
+        self._server = embedded.start(self._folder / "data", self._file, self._settings)
+        self._kept.callback(self._server.stop, self.console.status)
+        try:
+            return self._server.wait_ready(self.console.status)
         finally:
-            server.stop(console.status)
-            console.clear_status()
+            self.console.clear_status()
 
 
 def _run(tests: Sequence[SqlTest], runner: Runner, console: Console) -> int:
@@ -115,6 +143,27 @@ def _mutate(tests: Sequence[SqlTest], client: Client, timeout_s: float, console:
     return FAILED if failed or survived else 0
 
 
+def _vary(
+    tests: Sequence[SqlTest], engine: _Engine, options: argparse.Namespace, changes: Sequence[Variation]
+) -> int:
+    """Run each test, then once for each variation; the exit code."""
+    console = engine.console
+    failed = changed = 0
+    for number, test in enumerate(tests):
+        if number == 0 or tests[number - 1].path != test.path:
+            console.line(console.bold(str(test.path)))
+        runner = Runner(engine.client, options.timeout)
+        with console.busy(test.name):
+            result = runner.run(test)
+        if result.failure is not None:
+            _show(result, console)
+            failed += 1
+        elif not test.expects_error:
+            changed += Varied(test, runner, engine.crash, console, options.seed).run(changes)
+    console.line(f"{changed} changed, {failed} tests failed (--seed {options.seed})")
+    return FAILED if failed or changed else 0
+
+
 def _show(result: Result, console: Console) -> None:
     verdict = console.green("passed") if result.failure is None else console.red("FAILED")
     console.line(f"  {verdict}  {result.test.name}  {console.dim(f'{result.seconds:.1f} s')}")
@@ -130,6 +179,13 @@ def _seconds(text: str) -> float:
     if value <= 0:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
     return value
+
+
+def _counts(text: str) -> list[int]:
+    counts = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers, such as 1,4")
+    return counts
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -156,6 +212,26 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run each test again with small changes of its queries, such as < for <=, and list those that "
         "it does not notice",
+    )
+    for name, (_, words) in VARIATIONS.items():
+        parser.add_argument(
+            f"--{name}",
+            action="store_true",
+            help=f"run each test again {words}; show what changes",
+        )
+    parser.add_argument(
+        "--partitions",
+        metavar="N,…",
+        type=_counts,
+        default=[],
+        help="run each test again with so many partitions of each topic; show what changes",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        type=int,
+        default=random.randrange(1_000_000),
+        help="decides what is changed where (default: by chance)",
     )
     parser.add_argument("--properties", metavar="FILE", help="properties of the engine, name=value")
     add_listeners(parser)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,15 @@ from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, ServerError
 from ksql_spark.shell.output.console import Console
+from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.scripts import read_script
 from ksql_spark.shell.session import Failure, Session
 from ksql_spark.shell.statements import Kind, quoted_name, quoted_text
 from ksql_spark.shell.waiting import wait_for_queries
 from ksql_spark.tools.testing.assertions import SCRATCH, AssertionFailed, Assertions
 from ksql_spark.tools.testing.files import SqlTest
-from ksql_spark.tools.testing.rows import ROWTIME
+from ksql_spark.tools.testing.rows import ROWTIME, WINDOW
+from ksql_spark.tools.testing.variations import CRASH, Step, texts_of
 
 #: how often to check whether queries have caught up
 _LOOK_S = 0.05
@@ -33,6 +37,12 @@ _LOOK_S = 0.05
 _ASSERTION_ERROR = "AssertionError"
 #: a query's source may be dropped only after the query
 _DROP_ROUNDS = 10
+
+
+#: how much longer queries may take after the engine was killed
+_RESTART_S = 60.0
+#: stream or table -> the rows that it has in the end, as texts, with how often each is there
+Outcome = Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True)
@@ -64,13 +74,52 @@ class Runner:
             ClientError: the server does not respond, or something that the test created cannot be dropped.
         """
         began = time.monotonic()
-        run = _Run(self._client, test, self._timeout_s)
-        try:
+        with self._run(test) as run:
             problem = run.run()
+        return Result(test, _verdict(test, problem), time.monotonic() - began)
+
+    def outcome(
+        self,
+        test: SqlTest,
+        steps: Sequence[Step],
+        partitions: int = 1,
+        crash: Callable[[], None] | None = None,
+    ) -> Outcome:
+        """Run steps of a test; return what each table and each stream that a query writes has in the end.
+
+        Args:
+            test: the test.
+            steps: what to run of it.
+            partitions: those of topics for which no statement says it.
+            crash: what happens at CRASH.
+
+        Raises:
+            Failure: a statement failed.
+            ClientError: as ``run``; or a query has failed or is too slow.
+        """
+        with self._run(test, partitions) as run:
+            for step in steps:
+                if step is not CRASH:
+                    run.run_part(step.part)
+                elif crash is not None:
+                    crash()
+            run.settle(_RESTART_S if CRASH in steps else 0.0)
+            return {name: run.rows(name) for name in self._results()}
+
+    def _results(self) -> list[str]:
+        (answer,) = self._client.run("SHOW QUERIES;")
+        written = (sink for query in answer["queries"] for sink in query["sinks"] or ())
+        return sorted({*written, *(name for _, name in self._listed("TABLE"))})
+
+    @contextlib.contextmanager
+    def _run(self, test: SqlTest, partitions: int = 1) -> Iterator[_Run]:
+        """A run of a test, after which everything is dropped."""
+        run = _Run(self._client, test, self._timeout_s, partitions)
+        try:
+            yield run
         finally:
             run.close()
             self._clear(run.functions)
-        return Result(test, _verdict(test, problem), time.monotonic() - began)
 
     def _clear(self, functions: Sequence[str]) -> None:
         """Drop all queries, streams, tables, types and topics, and these functions. Raises ClientError."""
@@ -129,9 +178,10 @@ def _verdict(test: SqlTest, problem: Failure | None) -> str | None:
 class _Run:
     """One run of a test."""
 
-    def __init__(self, client: Client, test: SqlTest, timeout_s: float) -> None:
+    def __init__(self, client: Client, test: SqlTest, timeout_s: float, partitions: int) -> None:
         self._client = client
         self._test = test
+        self._partitions = partitions
         self._timeout_s = timeout_s
         self._session = Session(
             client,
@@ -161,10 +211,24 @@ class _Run:
 
     def _run_text(self, text: str) -> None:
         for part in grammar.split(text):
-            try:
-                self._run_part(part)
-            except ClientError as error:
-                raise Failure(error, part.line, part.column) from None
+            self.run_part(part)
+
+    def run_part(self, part: grammar.StatementText) -> None:
+        """Run one statement. Raises Failure."""
+        try:
+            self._run_part(part)
+        except ClientError as error:
+            raise Failure(error, part.line, part.column) from None
+
+    def rows(self, name: str) -> Counter[str]:
+        """The rows of a stream or table."""
+        columns = self._assertions.columns(name)
+        selected = ", ".join(one if one in WINDOW else quoted_name(one) for one in columns)
+        rows = self._client.rows(f"SELECT {selected} FROM {quoted_name(name)};")
+        return Counter(
+            ", ".join(f"{column} {_shown(value)}" for column, value in zip(columns, row, strict=True))
+            for row in rows
+        )
 
     def _run_part(self, part: grammar.StatementText) -> None:
         if not part.complete:
@@ -214,14 +278,16 @@ class _Run:
             self._scripts.pop()
 
     def _with_topic(self, part: grammar.StatementText, statement: CreateSource) -> grammar.StatementText:
-        """The statement, changed so that it creates a missing topic with one partition."""
+        """The statement, changed so that it creates a missing topic."""
         properties: dict[str, Any] = {one.name.upper(): one.value for one in statement.properties}
         if not properties or "PARTITIONS" in properties:
             return part
         (answer,) = self._client.run("SHOW ALL TOPICS;")
         if properties.get("KAFKA_TOPIC", statement.name) in (one["name"] for one in answer["topics"]):
             return part
-        return replace(part, text=f"{part.text[:-1]}, PARTITIONS = 1)")  # it ends with WITH (…)
+        return replace(
+            part, text=f"{part.text[:-1]}, PARTITIONS = {self._partitions})"
+        )  # it ends with WITH (…)
 
     # ---- one record at a time ------------------------------------------------------------------------
 
@@ -230,25 +296,37 @@ class _Run:
         times = _times(statement)
         is_other = self._written not in (None, statement.name)
         if is_other and any(at is None or at <= self._latest for at in times):
-            self._settle()
+            self.settle()
         self._written = statement.name
         self._latest = max(self._latest, *(-1 if at is None else at for at in times))
 
-    def _settle(self) -> None:
+    def settle(self, more_s: float = 0.0) -> None:
         """Wait until each query has read its topics to the end, upstream queries first.
+
+        Args:
+            more_s: how much longer than the timeout this may take.
 
         Raises:
             ClientError: a query has failed, or is too slow.
         """
         console = Console(io.StringIO(), tty=False)
-        wait_for_queries(self._client, console, look_s=_LOOK_S, timeout_s=self._timeout_s)
+        wait_for_queries(self._client, console, look_s=_LOOK_S, timeout_s=self._timeout_s + more_s)
 
 
 def _times(statement: InsertValues) -> list[int | None]:
     """The ROWTIME of each row as a number; None if the statement gives none."""
-    names = [str(column.this).upper() for column in statement.columns]
-    if ROWTIME not in names:
-        return [None] * len(statement.rows)
-    at = names.index(ROWTIME)
-    texts = ["".join(map(grammar.render, row.expressions[at : at + 1])) for row in statement.rows]
-    return [int(text) if text.isdigit() else None for text in texts]
+    texts = texts_of(statement, ROWTIME)
+    return [int(text) if text is not None and text.isdigit() else None for text in texts]
+
+
+def _shown(value: Any) -> str:
+    """A value as text; numbers of floating point without the digits that the order of a sum decides about."""
+    match value:
+        case float():
+            return f"{value:.9g}"
+        case list():
+            return f"[{', '.join(map(_shown, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{name}: {_shown(one)}' for name, one in value.items())}}}"
+        case _:
+            return value if isinstance(value, str) else json_text(value)

@@ -50,6 +50,15 @@ def test_sources_topics_and_queries(world: World) -> None:
     assert ends <= nodes.keys()
 
 
+def test_the_new_version_of_a_table(world: World) -> None:
+    world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;")
+    world.run(
+        "CREATE OR REPLACE TABLE c WITH (EVOLVE = 'backfill') AS SELECT k, SUM(v) AS n FROM s GROUP BY k;"
+    )
+    queries = [node for node in graphs(world).now(ALL_RIGHTS).nodes if node.kind == "QUERY"]
+    assert [query.new_version_of for query in queries] == [None, "C"]
+
+
 def test_a_client_sees_what_it_may_read(world: World) -> None:
     world.run("CREATE STREAM c AS SELECT * FROM s;")
     (query,) = world.queries.all()

@@ -156,7 +156,7 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     found = Traffic({}, {}, {"A": latency}, pauses, 1, {})
     monkeypatch.setattr(world.queries.figures, "traffic", lambda: {"CSAS_A_2": found})
     monkeypatch.setattr(world.queries.figures, "counts", lambda query_id: Counts(2, 0, 3, 0, None))
-    graces = Graces(900, 99_001, 100 * 3600_000)
+    graces = Graces((800, 900, 99_001, 100 * 3600_000), (40, 30, 60, 1))
     monkeypatch.setattr(world.queries.figures, "graces", lambda query_id: graces)
     (query,) = world.queries.all()
     query.retries.total = 4

@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.LongStream;
 
 /**
  * The grace periods with which late records would not have been late, ms: how many there are by
@@ -42,18 +43,13 @@ final class Graces {
         return found;
     }
 
-    /** The grace period that is enough for this share of the records; -1: there are none. */
-    static long within(Map<Integer, Long> counts, double share) {
-        long total = counts.values().stream().mapToLong(Long::longValue).sum();
-        long wanted = (long) Math.ceil(total * share);
-        long seen = 0;
-        for (Map.Entry<Integer, Long> one : new TreeMap<>(counts).entrySet()) {
-            seen += one.getValue();
-            if (seen >= wanted && seen > 0) {
-                return greatest(one.getKey());
-            }
-        }
-        return -1;
+    /** The greatest grace period of each bucket, each followed by how many there are in it. */
+    static long[] table(Map<Integer, Long> counts) {
+        return new TreeMap<>(counts)
+                .entrySet().stream()
+                        .filter(one -> one.getValue() > 0)
+                        .flatMapToLong(one -> LongStream.of(greatest(one.getKey()), one.getValue()))
+                        .toArray();
     }
 
     static int bucket(long grace) {

@@ -93,15 +93,12 @@ public final class ProcessingLog {
     }
 
     /**
-     * The grace periods that would have been enough for half of a query's late records, for 99 % of
-     * them, and for all, ms; -1: no grace period would have been.
+     * Grace periods, ms, each followed by the number of a query's late records for which it would
+     * have been just enough.
      */
     public static long[] graces(String name, String query) {
         ErrorCounter counter = of(name).counters.get(query);
-        Map<Integer, Long> found = counter == null ? Map.of() : counter.counts().graces();
-        return new long[] {
-            Graces.within(found, 0.5), Graces.within(found, 0.99), Graces.within(found, 1)
-        };
+        return Graces.table(counter == null ? Map.of() : counter.counts().graces());
     }
 
     /** A query has failed. */
