@@ -673,6 +673,16 @@ class ExpressionParser(Cursor):
         amounts = [int(amount) for amount, _ in parts]
         return self.build(nodes.Interval, start, amounts=amounts, units=named)
 
+    def _time_value(self) -> exp.Expr | None:
+        """``DATE '2026-01-31'``, ``TIMESTAMP '2026-01-31 12:00'`` … as CASTs; None if the word is a name."""
+        if self._next.token_type != TokenType.STRING:
+            return None
+        start = self._index
+        target = self.type_()
+        text = self.string()
+        text.set("this", str(text.this).strip().replace(" ", "T", 1))
+        return self.build(exp.Cast, start, this=text, to=target)
+
     def _decimal(self) -> exp.Expr:
         start = self._index
         self._advance()
@@ -736,6 +746,7 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "ARRAY": ExpressionParser._array,
     "CASE": ExpressionParser._case,
     "CAST": ExpressionParser._cast,
+    "DATE": ExpressionParser._time_value,
     "DECIMAL": ExpressionParser._decimal,
     "EXISTS": ExpressionParser._exists,
     "FALSE": ExpressionParser._constant,
@@ -745,6 +756,8 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "NULL": ExpressionParser._constant,
     "RUNNING": ExpressionParser._match_value,
     "STRUCT": ExpressionParser._struct,
+    "TIME": ExpressionParser._time_value,
+    "TIMESTAMP": ExpressionParser._time_value,
     "TRUE": ExpressionParser._constant,
     "TRY_CAST": ExpressionParser._try_cast,
 }

@@ -31,7 +31,7 @@ REPLAY LATE ROWS OF CTAS_MINUTE_AVERAGES_2;
 
 --@then Fahrenheit is wrong: + 23 should be + 32. First the statement is made right, then the past.
 
-CREATE OR REPLACE TABLE minute_averages AS
+CREATE OR REPLACE TABLE minute_averages WITH (EVOLVE = 'in-place') AS
   SELECT sensor, COUNT(*) AS readings, AVG(celsius) * 9 / 5 + 32 AS fahrenheit
   FROM readings
   WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 30 SECONDS)

@@ -135,6 +135,7 @@ def bind(text: str) -> tuple[str, str]:
         ("t > '2024'", "(T > CAST('2024' AS TIMESTAMP))", "BOOLEAN"),
         ("t = day_", "(T = CAST(DAY_ AS TIMESTAMP))", "BOOLEAN"),
         ("rowtime >= '1970-01-02'", "(ROWTIME >= 86400000)", "BOOLEAN"),
+        ("rowtime < TIMESTAMP '1970-01-01 00:00:01'", "(ROWTIME < 1000)", "BOOLEAN"),
         ("'1970-01-01T00:00:01' < rowtime", "(1000 < ROWTIME)", "BOOLEAN"),
         ("rowtime BETWEEN '1970' AND 5", "(ROWTIME BETWEEN 0 AND CAST(5 AS BIGINT))", "BOOLEAN"),
         ("i IS DISTINCT FROM NULL", "(I IS DISTINCT FROM CAST(NULL AS INTEGER))", "BOOLEAN"),

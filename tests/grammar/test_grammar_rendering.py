@@ -41,6 +41,13 @@ def test_two_colons_are_a_cast(written: str, text: str) -> None:
     assert grammar.render(node) == f"SELECT {text} FROM S"
 
 
+def test_times_are_casts_of_texts() -> None:
+    written = "date, DATE '2026-01-31', timestamp '2026-01-31 12:00', TIME '12:00'"
+    text = "DATE, CAST('2026-01-31' AS DATE), CAST('2026-01-31T12:00' AS TIMESTAMP), CAST('12:00' AS TIME)"
+    [node] = grammar.parse(f"SELECT {written} FROM S;")
+    assert grammar.render(node) == f"SELECT {text} FROM S"
+
+
 @pytest.mark.parametrize(
     ("node", "text"),
     [

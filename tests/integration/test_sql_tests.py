@@ -59,22 +59,11 @@ def test_changes_that_no_test_notices(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_changes_of_the_input(capsys: pytest.CaptureFixture[str]) -> None:
-    options = [
-        "--disorder",
-        "--duplicates",
-        "--late",
-        "--crash",
-        "--partitions",
-        "1,4",
-        "--seed",
-        "1",
-        "--timeout",
-        "60",
-    ]
+    options = ["--disorder", "--late", "--crash", "--partitions", "4", "--seed", "1", "--timeout", "60"]
     code = main([str(FILES / "varied.sql"), *options])
     out, err = capsys.readouterr()
     assert (code, err) == (1, "")
-    for name in ("disorder", "late", "crash", "1 partition", "4 partitions"):
+    for name in ("disorder", "late", "crash", "4 partitions"):
         assert f"  same  sums do not depend on the order  {name}\n" in out, out
     assert (
         "  CHANGED  the latest of several keys does  disorder\n"
@@ -88,4 +77,4 @@ def test_changes_of_the_input(capsys: pytest.CaptureFixture[str]) -> None:
         "            INSERT INTO s (ROWTIME, k, g, a) VALUES (4, 4, 2, 4);\n"
         "            INSERT INTO s (ROWTIME, k, g, a) VALUES (3, 3, 2, 3);\n"
     ) in out, out
-    assert out.endswith("3 changed, 0 tests failed (--seed 1)\n"), out
+    assert out.endswith("1 changed, 0 tests failed (--seed 1)\n"), out

@@ -133,8 +133,10 @@ def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture
     assert main([str(path), "--only", "tenth"]) == 2
     assert "No test name contains 'tenth'." in capsys.readouterr().err
     assert main([str(path), "--properties", "/none"]) == 2
-    with pytest.raises(SystemExit, match="2"):
-        main([str(path), "--timeout", "0"])
+    assert main([str(path), "--mutate", "--partitions", "1,4"]) == 2
+    for wrong in (("--timeout", "0"), ("--partitions", "1,0"), ("--partitions", "")):
+        with pytest.raises(SystemExit, match="2"):
+            main([str(path), *wrong])
 
 
 MUTATED = """\

@@ -241,14 +241,15 @@ def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
 def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
     """``node`` bound, beside ROWTIME, WINDOWSTART or WINDOWEND: a date-time text becomes epoch ms (§3.3)."""
     bound = bind_expression(node, scope)
-    if isinstance(bound, Literal) and isinstance(bound.value, str):
-        text = (read_timestamp(bound.value) if scope.untyped else None) or bound.value
-        instant = timestamp_text.epoch_ms(text)
-        if instant is not None:
-            return Literal(instant, BIGINT)
-        if scope.untyped and text.isdecimal():
-            return typed_text(bound, BIGINT, node)
-        raise no_time(bound.value, "TIMESTAMP", node)
+    match bound:
+        case Literal(str(given)) | Cast(Literal(str(given))) if bound.type in (STRING, DATE, TIMESTAMP):
+            text = (read_timestamp(given) if scope.untyped else None) or given
+            instant = timestamp_text.epoch_ms(text)
+            if instant is not None:
+                return Literal(instant, BIGINT)
+            if scope.untyped and text.isdecimal():
+                return typed_text(bound, BIGINT, node)
+            raise no_time(given, "TIMESTAMP", node)
     return bound
 
 

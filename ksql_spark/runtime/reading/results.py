@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import functools
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -14,12 +15,9 @@ from ksql_spark.entities.schemas import DecimalParameters, SchemaInfo, StructFie
 from ksql_spark.instants import date_text, timestamp_text
 from ksql_spark.schema import Column
 from ksql_spark.types import (
-    BIGINT,
-    BOOLEAN,
     BYTES,
     DATE,
-    INTEGER,
-    STRING,
+    DOUBLE,
     TIME,
     TIMESTAMP,
     VARIANT,
@@ -180,41 +178,36 @@ def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()
     return [ResultColumn.of(c.name, c.type, c.name in keys) for c in columns]
 
 
-def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
-    """A function equivalent to api_value for ``type_``; None if that does not change values."""
-    if type_ in (INTEGER, BIGINT, STRING, BOOLEAN):
-        return None
-    return lambda value: api_value(value, type_)
-
-
 def api_value(value: Any, type_: SqlType) -> Any:
     """A value in the formats' Python form (see formats.base) as the REST API shows it (reference §7.5).
 
     DATE ``yyyy-MM-dd``; TIME ``HH:mm[:ss]``; TIMESTAMP ``yyyy-MM-ddTHH:mm:ss.SSS``; BYTES base64; NaN and
     infinities as text; VARIANT RawJson.
     """
-    if value is None:
-        return None
+    form = api_form(type_)
+    return value if form is None else form(value)
+
+
+@functools.lru_cache(10_000)
+def api_form(type_: SqlType) -> Callable[[Any], Any] | None:
+    """A function equivalent to api_value for ``type_``; None if that does not change values."""
     match type_:
         case Array(element):
-            return [api_value(v, element) for v in value]
+            of_element = api_form(element) or _same
+            form: Callable[[Any], Any] | None = lambda value: list(map(of_element, value))  # noqa: E731
         case Map(_, inner):
-            return {k: api_value(v, inner) for k, v in value.items()}
+            of_member = api_form(inner) or _same
+            form = lambda value: {k: of_member(v) for k, v in value.items()}  # noqa: E731
         case Struct(fields):
-            return {f.name: api_value(value.get(f.name), f.type) for f in fields}
-    if type_ == BYTES:
-        return base64.b64encode(value).decode()
-    if type_ == DATE:
-        return date_text(value)
-    if type_ == TIME:
-        return _time_text(value)
-    if type_ == TIMESTAMP:
-        return timestamp_text(value)
-    if type_ == VARIANT:
-        return RawJson(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-    return value  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
+            of_fields = [(f.name, api_form(f.type) or _same) for f in fields]
+            form = lambda value: {name: of_field(value.get(name)) for name, of_field in of_fields}  # noqa: E731
+        case _:  # a DECIMAL keeps all its digits: the JSON writer writes it as a plain number
+            form = _FORMS.get(type_)
+    return None if form is None else lambda value: None if value is None else form(value)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 _DAY_MS = 86_400_000
@@ -224,3 +217,20 @@ def _time_text(milliseconds: int) -> str:
     """A TIME; the end of the day is its start."""
     at = (datetime.datetime.min + datetime.timedelta(milliseconds=milliseconds % _DAY_MS)).time()
     return at.strftime("%H:%M:%S" if at.second else "%H:%M")
+
+
+def _double_text(value: float) -> float | str:
+    """A DOUBLE; what JSON has no number for is text."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+_FORMS: dict[SqlType, Callable[[Any], Any]] = {
+    BYTES: lambda value: base64.b64encode(value).decode(),
+    DATE: date_text,
+    DOUBLE: _double_text,
+    TIME: _time_text,
+    TIMESTAMP: timestamp_text,
+    VARIANT: RawJson,
+}

@@ -15,6 +15,7 @@ from ksql_spark.entities.commands import RowsInserted
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, ColumnRef, Expression, Literal, columns_in, transform
+from ksql_spark.formats import Serde
 from ksql_spark.functions.failures import cause
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
@@ -44,10 +45,11 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     def run() -> RowsInserted | None:
         rows = _values(bound, context)
         now_ms = int(time.time() * 1000)
+        serdes = writing_serdes(bound.source, context.services.registry)
         records = []
         for at, values in enumerate(rows):
             with _failing_at(bound, at):
-                records.append(_record(bound.source, values, now_ms, context))
+                records.append(_record(bound.source, values, now_ms, serdes))
         has_values = bool(bound.source.schema.value)
         # a tombstone deletes a row, which no rule is about
         kept = {
@@ -85,7 +87,7 @@ def _failing_at(bound: BoundInsert, at: int) -> Iterator[None]:
 
 
 def _record(
-    source: DataSource, values: dict[str, Any], now_ms: int, context: StatementContext
+    source: DataSource, values: dict[str, Any], now_ms: int, serdes: tuple[Serde, Serde]
 ) -> tuple[bytes | None, bytes | None, int]:
     """The key, value and time of a row's record; the time becomes one of the values.
 
@@ -99,7 +101,7 @@ def _record(
     key = [values.get(c.name) for c in source.schema.key]
     if source.is_table and any(v is None for v in key):
         raise ValueError("Value for primary key column(s) is required for tables")
-    key_serde, value_serde = writing_serdes(source, context.services.registry)
+    key_serde, value_serde = serdes
     key_bytes = None if not key or all(v is None for v in key) else key_serde.encode_key(key)
     return key_bytes, value_serde.encode([values.get(c.name) for c in source.schema.value]), at
 

@@ -19,7 +19,7 @@ from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.scripts import RunScript
 from ksql_spark.grammar.statements.sources import CreateSource
 from ksql_spark.shell import statements
-from ksql_spark.shell.client import Client, ClientError, ServerError
+from ksql_spark.shell.client import Client, ClientError, ServerError, Unreachable
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.text import json_text
 from ksql_spark.shell.scripts import read_script
@@ -94,15 +94,19 @@ class Runner:
             crash: what happens at CRASH.
 
         Raises:
-            Failure: a statement failed.
-            ClientError: as ``run``; or a query has failed or is too slow.
+            ClientError: as ``run``; or a statement or a query has failed, or a query is too slow.
         """
         with self._run(test, partitions) as run:
-            for step in steps:
-                if step is not CRASH:
-                    run.run_part(step.part)
-                elif crash is not None:
-                    crash()
+            try:
+                for step in steps:
+                    if step is not CRASH:
+                        run.run_part(step.part)
+                    elif crash is not None:
+                        crash()
+            except Failure as failure:
+                if isinstance(failure.error, Unreachable):
+                    raise failure.error from None
+                raise ClientError(failure.located(test.path.name)) from None
             run.settle(_RESTART_S if CRASH in steps else 0.0)
             return {name: run.rows(name) for name in self._results()}
 
@@ -113,12 +117,14 @@ class Runner:
 
     @contextlib.contextmanager
     def _run(self, test: SqlTest, partitions: int = 1) -> Iterator[_Run]:
-        """A run of a test, after which everything is dropped."""
+        """A run of a test, after which everything is dropped; after Ctrl-C the engine ends with all that."""
         run = _Run(self._client, test, self._timeout_s, partitions)
-        try:
-            yield run
-        finally:
-            run.close()
+        with contextlib.closing(run):
+            try:
+                yield run
+            except Exception:
+                self._clear(run.functions)
+                raise
             self._clear(run.functions)
 
     def _clear(self, functions: Sequence[str]) -> None:

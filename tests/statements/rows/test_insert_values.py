@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.registry_server import RegistryServer
 from tests.statements.world import World
 
 CREATE = """CREATE STREAM r (k STRING KEY, a INT NOT NULL, d DECIMAL(5, 2), moment TIMESTAMP, b BYTES)
@@ -22,6 +23,16 @@ def world(make_world: Callable[..., World]) -> World:
 def test_rows_are_written_in_their_order(world: World) -> None:
     assert world.run("INSERT INTO r (k, a) VALUES ('x', 1), (NULL, 2), ('z', 3);") == []
     assert [key for _, key, _ in world.sent] == [b"x", None, b"z"]
+
+
+def test_the_registry_is_asked_once_for_all_rows(make_world: Callable[..., World]) -> None:
+    with RegistryServer() as registry:
+        world = make_world(**{"ksql.schema.registry.url": registry.url})
+        world.run("CREATE STREAM p (a INT) WITH (KAFKA_TOPIC='p', VALUE_FORMAT='AVRO', PARTITIONS=1);")
+        world.run("INSERT INTO p VALUES (1);")
+        registry.requests.clear()
+        world.run("INSERT INTO p VALUES (2), (3), (4);")
+        assert (len(registry.requests), len(world.sent)) == (1, 4)
 
 
 def test_returning_tells_what_the_columns_became(world: World) -> None:
