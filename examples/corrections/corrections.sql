@@ -40,8 +40,9 @@ CREATE OR REPLACE TABLE minute_averages WITH (EVOLVE = 'in-place') AS
 REPROCESS minute_averages WHERE sensor = 'oven' WITH (PREVIEW = true);
 REPROCESS minute_averages;
 
---@then What has one late reading changed?
+--@then What has a reading changed? Here one that came in time, and one that came too late.
 
+EXPLAIN RECORD 'readings' PARTITION 0 OFFSET 17;
 EXPLAIN RECORD 'readings' PARTITION 0 OFFSET 18;
 
 --@then Now readings of today.

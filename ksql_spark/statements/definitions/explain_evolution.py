@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -67,18 +67,19 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
     old = context.writer_of(statement.name)
     query_id = old.id if old is not None else ""
     is_open = refusal is not None and evolve is None
-    may = is_open and _is_possible(None, statement, context)
-    may_stay = is_open and _is_possible(Evolve(IN_PLACE), statement, context)
+    may = is_open and _possible(None, statement, context) is not None
+    stays = _possible(Evolve(IN_PLACE), statement, context) if is_open else None
     applied = evolve or (default_evolve(statement) if may else None)
-    change = _Change(evolve, way_of(evolve, new), way_of(applied, new), refusal, query_id, may, may_stay)
+    change = _Change(
+        evolve, way_of(evolve, new), way_of(applied, new), refusal, query_id, may, stays is not None
+    )
 
     def report() -> str:
         lines = [
-            *_consequences(change, old_sink),
+            *_consequences(change, old_sink, tuple(_appended(old, stays or new))),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
             *_state(change, context),
-            *_appended(old, new),
             *_reading(change, new, context),
             *_readers(change, old_sink, new.sink, context),
         ]
@@ -132,17 +133,18 @@ def bind_replacement(
     return new
 
 
-def _is_possible(evolve: Evolve | None, statement: CreateAsSelect, context: StatementContext) -> bool:
-    """Whether a way would be taken; None: the default one."""
+def _possible(
+    evolve: Evolve | None, statement: CreateAsSelect, context: StatementContext
+) -> PersistentQuery | None:
+    """The new version in the way of ``evolve``, or by default in the default one; None: that is refused."""
     try:
         check_or_replace(statement, context)
-        bind_evolution(statement, context, evolve)
+        return bind_evolution(statement, context, evolve)
     except KsqlError:
-        return False
-    return True
+        return None
 
 
-def _consequences(change: _Change, table: DataSource) -> Iterator[str]:
+def _consequences(change: _Change, table: DataSource, appended: Sequence[str]) -> Iterator[str]:
     query, name = change.query_id, table.name
     match change.way:
         case way if change.refusal is not None:
@@ -169,8 +171,10 @@ def _consequences(change: _Change, table: DataSource) -> Iterator[str]:
             yield "New query: no query writes the sink now."
         case Way.IN_PLACE:
             yield f"In place: {query} continues from its current position, with its state."
+            yield from appended
     if change.may_stay:
         yield "Possible in place, with its state: WITH (EVOLVE = 'in-place')."
+        yield from appended
     if change.may_backfill:
         keep = ", HISTORY = 'keep'" if table.kind == STREAM else ""
         yield f"Possible as a backfill: WITH (EVOLVE = 'backfill'{keep})."

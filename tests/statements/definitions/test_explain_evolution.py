@@ -113,6 +113,8 @@ def test_a_change_that_only_evolve_makes_in_place(world: World) -> None:
     appended = new.format(" WITH (EVOLVE = 'in-place')").replace("COUNT(*)", "MAX(v)")
     told = "  MAX(V) begins empty: only records from now on count, also in groups that exist."
     assert told in report(world, appended)
+    lines = report(world, appended.replace(" WITH (EVOLVE = 'in-place')", ""))
+    assert lines[lines.index("Possible in place, with its state: WITH (EVOLVE = 'in-place').") + 1] == told
     (answer,) = world.run(appended)
     assert [warning["message"] for warning in answer["warnings"]] == [
         "MAX(V) begins empty: records from before this statement do not count."
