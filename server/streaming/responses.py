@@ -360,7 +360,6 @@ class Lines(Format):
         return b""
 
 
-#: media type -> the format of a query's rows
 class ArrowStream(Format):
     """A stream of Arrow's IPC format, a record batch for the rows of each read; tombstones are omitted."""
 
@@ -418,6 +417,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
+#: media type -> the format of a query's rows
 _FORMATS: dict[str, Callable[[QueryStream], Format]] = {
     DELIMITED: Delimited,
     FRAMES: Frames,
