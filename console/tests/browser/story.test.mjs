@@ -125,7 +125,7 @@ test("from an empty server to live results", async () => {
     await accessible(page);
     await picture(page, "topic");
     await page.getByRole("link", { name: "Failed records", exact: true }).click();
-    await page.getByText("ksql.logging.processing").first().waitFor();
+    await page.getByRole("button", { name: "Keep failed records" }).waitFor();
     await accessible(page);
     await page.getByRole("link", { name: "Connectors", exact: true }).click();
     await page.getByText("There are none.").waitFor();
