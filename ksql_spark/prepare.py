@@ -7,7 +7,6 @@ read. ``make setup`` calls it.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sys
 import tempfile
@@ -97,7 +96,7 @@ def _train_broker(engine: Engine) -> None:
     admin, topic = engine.services.admin, "training"
     admin.create_topic(topic, 1)
     producer = RecordProducer(admin.servers)
-    with contextlib.closing(TopicReader(admin.servers, topic)) as reader:
+    with TopicReader(admin.servers, topic) as reader:
         for _ in range(RECORDS):
             producer.send(topic, b"a", b'{"N": 1}')
             reader.poll_batch(0)

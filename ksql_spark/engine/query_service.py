@@ -43,6 +43,7 @@ from ksql_spark.grammar.nodes import LogOf
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.producer import Writer
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -52,7 +53,7 @@ from ksql_spark.plan.queries import Feed, Job, Lookup, Read
 from ksql_spark.plan.stages import EXACTLY_ONCE
 from ksql_spark.plan.trees import children, keeps_places, relations
 from ksql_spark.runtime.held_records import HeldRecords
-from ksql_spark.runtime.inserts import RowInserter, column_name
+from ksql_spark.runtime.inserts import OnDelivered, RowInserter, column_name
 from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import batch, lookups, past, pull, push
@@ -556,14 +557,15 @@ class QueryService:
         services.admin.require_topic(source.topic)
         columns = (*source.schema.key, *source.schema.value)
         fields = {column.name: to_json(schema_info(column.type)) for column in columns}
-        if not is_whole:
-            writer = partial(services.producer.writer, source.topic)
-            return RowInserter(source, writer, services.registry, on_news, fields)
-        is_transaction = context.config[GUARANTEE] == EXACTLY_ONCE
-        most = int(context.config["ksql.transaction.max.records"]) if is_transaction else 0
-        held = partial(HeldRecords, services.views.folder, most)
-        write_all = partial(write_together, source.topic, context=context)
-        return RowInserter(source, held, services.registry, on_news, fields, write_all)
+        writer: Callable[[OnDelivered], Writer | HeldRecords] = partial(
+            services.producer.writer, source.topic
+        )
+        if is_whole:
+            is_transaction = context.config[GUARANTEE] == EXACTLY_ONCE
+            most = int(context.config["ksql.transaction.max.records"]) if is_transaction else 0
+            write_all = partial(write_together, source.topic, context=context)
+            writer = partial(HeldRecords, services.views.folder, most, write_all)
+        return RowInserter(source, writer, services.registry, on_news, fields)
 
     def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
         """Stop a query stream, see Engine.close_query.

@@ -23,11 +23,16 @@ class HeldRecords(Collection[Record]):
     Args:
         folder: for the file with those that do not stay in memory.
         most: their maximum number; 0: there is none.
+        write_all: writes them.
         on_delivered: called with the number of each record that is held, and None.
     """
 
     def __init__(
-        self, folder: Path, most: int, on_delivered: Callable[[int, KsqlError | None], None]
+        self,
+        folder: Path,
+        most: int,
+        write_all: Callable[[Collection[Record]], None],
+        on_delivered: Callable[[int, KsqlError | None], None],
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.attention = contextlib.nullcontext()
@@ -35,6 +40,7 @@ class HeldRecords(Collection[Record]):
             _IN_MEMORY_BYTES, prefix="copy-", dir=str(folder)
         )
         self._most = most
+        self._write_all = write_all
         self._on_delivered = on_delivered
         self._count = 0
 
@@ -56,6 +62,11 @@ class HeldRecords(Collection[Record]):
 
     def poll(self, timeout_s: float = 0) -> None:
         """Do nothing: what is held is held."""
+
+    def write_all(self) -> None:
+        """Write what is held, if anything is. Raises KsqlError."""
+        if self._count:
+            self._write_all(self)
 
     def __len__(self) -> int:
         return self._count

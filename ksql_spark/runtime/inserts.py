@@ -79,11 +79,11 @@ class RowInserter:
 
     Args:
         source: from analyzer.bind_insert_target.
-        writer: makes the writer to its topic, which reports the rows that it has written, or holds.
+        writer: makes the writer to its topic, which reports the rows that it has written, or holds them until
+            ``finish``.
         registry: has the schemas of formats that need them; or None.
         on_news: called in any thread when ``acknowledged`` has something new; not again until that is read.
         fields: the columns that a row may have, with their types as the REST API shows them.
-        write_all: writes the rows that are held together; None: each row is written as it comes.
     """
 
     def __init__(
@@ -93,10 +93,9 @@ class RowInserter:
         registry: SchemaRegistry | None,
         on_news: Callable[[], None],
         fields: Mapping[str, Mapping[str, Any]] | None = None,
-        write_all: Callable[[HeldRecords], None] | None = None,
     ) -> None:
         self._writer = writer(self._delivered)
-        self._write_all = write_all
+        self._held = self._writer if isinstance(self._writer, HeldRecords) else None
         self._on_news = on_news
         self._key, self._value = writing_serdes(source, registry)
         self._keys = [(c.name, _converter(c.type)) for c in source.schema.key]
@@ -171,7 +170,7 @@ class RowInserter:
     @property
     def is_whole(self) -> bool:
         """Whether no row is written before ``finish``."""
-        return self._write_all is not None
+        return self._held is not None
 
     def finish(self) -> None:
         """Write the rows that are held.
@@ -179,15 +178,15 @@ class RowInserter:
         Raises:
             KsqlError: they cannot be written.
         """
-        if self._write_all is not None and isinstance(self._writer, HeldRecords) and len(self._writer):
-            self._write_all(self._writer)
+        if self._held is not None:
+            self._held.write_all()
 
     def close(self) -> None:
         """Accept no more rows, and forget those that are held; rows that were sent are still written."""
         with self._moved:
             self._closed = True
-        if isinstance(self._writer, HeldRecords):
-            self._writer.close()
+        if self._held is not None:
+            self._held.close()
 
     def _delivered(self, number: int, error: KsqlError | None) -> None:
         with self._moved:

@@ -21,8 +21,6 @@ from ksql_spark.services.child import is_alive
 PROFILES_SINCE = 25
 #: how many archives of one name to keep: other worktrees and other Javas have their own
 KEPT = 3
-#: how long a JVM that writes an archive may take to exit, seconds
-RECORD_S = 300.0
 
 
 class ClassArchive:

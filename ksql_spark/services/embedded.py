@@ -16,13 +16,15 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.child import ChildProcess
-from ksql_spark.services.class_archive import RECORD_S, ClassArchive
+from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.data_dir import lock_for_child, make_data_dir, release
 from ksql_spark.services.ports import other_port, reserved_port
 
 #: how many ports to try if other processes take them first
 _ATTEMPTS = 3
 _LOOK_S = 0.02
+#: how long a service that writes an archive of its classes may take to exit; it takes 3 to 7 s
+_RECORD_S = 60.0
 #: number of last lines that are searched for the reason of an exit
 _LAST_LINES = 60
 
@@ -151,7 +153,7 @@ class EmbeddedService(abc.ABC):
             artifacts.interrupt()
         if child:
             archive = self._archive
-            child.stop(RECORD_S if archive is not None and archive.is_recording else self.stop_timeout_s)
+            child.stop(_RECORD_S if archive is not None and archive.is_recording else self.stop_timeout_s)
             if archive:
                 archive.keep()
         with self._mutex:

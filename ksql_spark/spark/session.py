@@ -30,7 +30,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
 from ksql_spark.services.child import kill_session
-from ksql_spark.services.class_archive import RECORD_S, ClassArchive
+from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import jvm, master
 
 log = logging.getLogger(__name__)
@@ -47,6 +47,8 @@ LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 PRINTED_BYTES = 5_000_000
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
 ANSWER_S, STOP_S = 5.0, 60.0
+#: how long a JVM that writes an archive of its classes may take to exit
+RECORD_S = 300.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",

@@ -58,8 +58,9 @@ class RowCopy:
                 break
             self._news.wait(1.0)
         if (what := self._refused or misfit) is not None:
-            before = f"{self._written} row{' was' if self._written == 1 else 's were'} written before it."
-            written = "No row was written." if self._inserter.is_whole else before
+            written = f"{self._written} row{' was' if self._written == 1 else 's were'} written before it."
+            if self._inserter.is_whole:
+                written = "No row was written."
             raise KsqlError("BAD_REQUEST", reason=f"{what.rstrip('.')}. {written}")
         self._inserter.finish()
         return self._written

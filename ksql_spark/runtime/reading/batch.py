@@ -28,7 +28,7 @@ from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys, found_rows
-from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_form, api_value, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns, row_form
 from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
@@ -113,11 +113,9 @@ class BatchResult(QueryStream):
         try:
             self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
             count, piece = 0, list[Row]()
-            forms = [api_form(column.type) for column in self._schema]
+            form = row_form(column.type for column in self._schema)
             for values in batch.results(self._frame, self._schema):
-                piece.append(
-                    Row([v if form is None else form(v) for v, form in zip(values, forms, strict=True)])
-                )
+                piece.append(Row(form(values)))
                 count += 1
                 if len(piece) == _PIECE_ROWS:
                     if not self._put(piece):

@@ -25,7 +25,7 @@ from ksql_spark.runtime.reading.results import (
     ResultColumn,
     Row,
     Rows,
-    api_form,
+    row_form,
 )
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.stored_row import StoredRow
@@ -188,13 +188,10 @@ def _selected(
     everything = [*expressions, *([query.predicate] if query.predicate is not None else [])]
     reader = READERS.of(query.source, registry)
     if not (reader.has_times and all(map(is_plain, everything))):
-        forms = [api_form(e.type) for e in expressions]
+        form = row_form(e.type for e in expressions)
         for page in stored:
             evaluated_rows = evaluate_rows(session(), query.source, page, expressions, query.predicate)
-            yield [
-                Row([v if form is None else form(v) for v, form in zip(row, forms, strict=True)])
-                for row in evaluated_rows
-            ]
+            yield [Row(form(row)) for row in evaluated_rows]
         return
     row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
     for page in stored:

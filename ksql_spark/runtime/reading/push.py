@@ -24,7 +24,7 @@ from ksql_spark.plan.queries import Feed
 from ksql_spark.runtime.plain_expressions import is_plain
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_form, result_columns
+from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, result_columns, row_form
 from ksql_spark.runtime.reading.row_decoding import READERS, rows_of
 from ksql_spark.runtime.reading.topic_feeds import Batch, Subscription
 from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column
@@ -76,8 +76,8 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
         sink: the source of its topic (plan.planner.lower_transient).
         columns: the result's columns.
     """
-    serde, forms = value_serde(sink), [api_form(c.type) for c in columns]
-    end = len(forms) + 1
+    serde, form = value_serde(sink), row_form(c.type for c in columns)
+    end = len(columns) + 1
     has_places = len(sink.schema.columns) > end
 
     def rows(records: Iterable[Record]) -> Rows:
@@ -85,8 +85,7 @@ def results(sink: DataSource, columns: Sequence[Column]) -> RowMaker:
         for record in records:
             values = None if record.value is None else serde.decode(record.value)
             if values is not None:
-                shown = [v if f is None else f(v) for v, f in zip(values[1:end], forms, strict=True)]
-                row = Row(shown, tombstone=bool(values[0]))
+                row = Row(form(values[1:end]), tombstone=bool(values[0]))
                 if has_places:
                     placed.add(row, *values[end:])
                 else:

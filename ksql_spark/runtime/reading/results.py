@@ -178,6 +178,12 @@ def result_columns(columns: Sequence[Column], keys: frozenset[str] = frozenset()
     return [ResultColumn.of(c.name, c.type, c.name in keys) for c in columns]
 
 
+def row_form(types: Iterable[SqlType]) -> Callable[[Iterable[Any]], list[Any]]:
+    """A function that applies api_value to the values of a row, which have these types."""
+    forms = [api_form(type_) for type_ in types]
+    return lambda row: [v if form is None else form(v) for v, form in zip(row, forms, strict=True)]
+
+
 def api_value(value: Any, type_: SqlType) -> Any:
     """A value in the formats' Python form (see formats.base) as the REST API shows it (reference §7.5).
 

@@ -37,8 +37,6 @@ _LOOK_S = 0.05
 _ASSERTION_ERROR = "AssertionError"
 #: a query's source may be dropped only after the query
 _DROP_ROUNDS = 10
-
-
 #: how much longer queries may take after the engine was killed
 _RESTART_S = 60.0
 #: stream or table -> the rows that it has in the end, as texts, with how often each is there
@@ -291,9 +289,8 @@ class _Run:
         (answer,) = self._client.run("SHOW ALL TOPICS;")
         if properties.get("KAFKA_TOPIC", statement.name) in (one["name"] for one in answer["topics"]):
             return part
-        return replace(
-            part, text=f"{part.text[:-1]}, PARTITIONS = {self._partitions})"
-        )  # it ends with WITH (…)
+        # it ends with WITH (…)
+        return replace(part, text=f"{part.text[:-1]}, PARTITIONS = {self._partitions})")
 
     # ---- one record at a time ------------------------------------------------------------------------
 
