@@ -15,16 +15,19 @@ from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by, kept_column, place, replaced, step
-from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
+from ksql_spark.expressions import Call, Case, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import NamedExpression, call_texts, written_out
-from ksql_spark.plan.nodes import Aggregate, Expire, Filter, Node, Project, Sort, Source, UnionAll
+from ksql_spark.plan.nodes import Aggregate, Expire, Filter, FlatMap, Node, Project, Sort, Source, UnionAll
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
-from ksql_spark.types import BIGINT, BOOLEAN, Decimal, Primitive
+from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, Array, Decimal, Primitive, SqlType
+
+#: the column with the number of a row's window
+_WINDOW = "__WINDOW"
 
 
 @dataclass(frozen=True)
@@ -297,25 +300,37 @@ def _effect(query: PersistentQuery, parts: _Parts, windows: Sequence[tuple[int, 
     for group in aggregate.group_by:
         rows = Filter(rows, call("IS NOT NULL", [group.expression], None))
 
-    def grouped(below: Node, more: Sequence[NamedExpression]) -> Node:
-        ordered = Sort(below, tracer.arrivals) if by_arrival else below
-        result: Node = Aggregate(ordered, aggregate.group_by, aggregate.aggregates)
-        if parts.having is not None:
-            result = Filter(result, parts.having)
-        return Project(result, (), (*items, *more))
+    groups = aggregate.group_by
+    bounds = []
+    if aggregate.window_spec is not None:
+        numbers = [Literal(n, INTEGER) for n, _ in enumerate(windows)]
+        every = Call("EXPLODE", (Call("ARRAY", tuple(numbers), Array(INTEGER)),), INTEGER)
+        number, time = ColumnRef(_WINDOW, INTEGER), ColumnRef(ROWTIME, BIGINT)
 
-    if aggregate.window_spec is None:
-        return Effect(tuple(tracer.inputs), grouped(rows, ()), tuple(columns), tuple(identity))
-    time = ColumnRef(ROWTIME, BIGINT)
-    sides = []
-    for bounds_of in windows:
-        start, end = (Literal(bound, BIGINT) for bound in bounds_of)
-        inside = call("AND", [call(">=", [time, start], None), call("<", [time, end], None)], None)
-        more = [NamedExpression(name, b) for name, b in zip(WINDOW_BOUNDS, (start, end), strict=True)]
-        sides.append(grouped(Filter(rows, inside), more))
-    root = sides[0] if len(sides) == 1 else UnionAll(tuple(sides))
-    added = [Column(name, BIGINT) for name in WINDOW_BOUNDS]
-    return Effect(tuple(tracer.inputs), root, (*columns, *added), (*identity, *WINDOW_BOUNDS))
+        def of_window(results: Iterable[Expression], type_: SqlType) -> Expression:
+            cases = zip((call("=", [number, n], None) for n in numbers), results, strict=True)
+            return Case(tuple(cases), None, type_)
+
+        inside = [
+            call("BETWEEN", [time, Literal(start, BIGINT), Literal(end - 1, BIGINT)], None)
+            for start, end in windows
+        ]
+        rows = Filter(FlatMap(rows, (NamedExpression(_WINDOW, every),)), of_window(inside, BOOLEAN))
+        groups = (*groups, NamedExpression(_WINDOW, number))
+        bounds = [Column(name, BIGINT) for name in WINDOW_BOUNDS]
+        for column, times in zip(bounds, zip(*windows, strict=True), strict=True):
+            bound = of_window((Literal(each, BIGINT) for each in times), BIGINT)
+            items.append(NamedExpression(column.name, bound))
+    ordered = Sort(rows, tracer.arrivals) if by_arrival else rows
+    result: Node = Aggregate(ordered, groups, aggregate.aggregates)
+    if parts.having is not None:
+        result = Filter(result, parts.having)
+    return Effect(
+        tuple(tracer.inputs),
+        Project(result, (), tuple(items)),
+        (*columns, *bounds),
+        (*identity, *(column.name for column in bounds)),
+    )
 
 
 def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
