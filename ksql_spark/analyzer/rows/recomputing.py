@@ -12,20 +12,17 @@ from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
-from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.rows.traced_plans import Tracer, place
-from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
-from ksql_spark.functions import registry
+from ksql_spark.analyzer.rows.traced_groups import Parts, grouped, of_groups, windowed
+from ksql_spark.analyzer.rows.traced_plans import place
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, WindowSpec
-from ksql_spark.plan.nodes import Aggregate, Filter, FlatMap, Node, Project, SelectKey, Sort, Source
+from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
+from ksql_spark.plan.nodes import Filter, FlatMap, Node, Project, SelectKey, Source
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BIGINT
 
-#: the column with the number of a row's window
-_NUMBER = "__WINDOW"
 #: the windows whose rows can be computed again
 WINDOWS = ("TUMBLING", "HOPPING")
 
@@ -67,36 +64,27 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
     Raises:
         KsqlError: INVALID_STATEMENT if its rows cannot be computed again while it runs.
     """
-    top = query.root
-    if not isinstance(top, Project):
+    parts = Parts.of(query.root, (column.name for column in query.root.schema.columns))
+    aggregate, windows = parts.aggregate, parts.window
+    if aggregate is None or windows is None or windows.kind not in WINDOWS or windows.calendar is not None:
         _refuse(query, statement, what)
-    below, having = top.child, None
-    if isinstance(below, Filter) and isinstance(below.child, Aggregate):
-        having, below = below.predicate, below.child
-    if not isinstance(below, Aggregate) or below.window_spec is None:
-        _refuse(query, statement, what)
-    windows = below.window_spec
-    if windows.kind not in WINDOWS or windows.calendar is not None:
-        _refuse(query, statement, what)
-    read = [node for node in walk(below.child) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
+    read = [node for node in walk(parts.below) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
     if not all(isinstance(node, Source) and not node.source.is_table for node in read) or len(read) > 1:
         _refuse(query, statement, what)
-    by_arrival = any(registry.require(each.function).by_arrival for each in below.aggregates)
-    tracer = Tracer(is_ordered=by_arrival, statement=what)
-    carried = tracer.carried(below.child)
-    rows: Node = Filter(carried, tracer.passes)
-    for group in below.group_by:  # a row without a key belongs to no group
-        rows = Filter(rows, call("IS NOT NULL", [group.expression], None))
-    _, partition, offset = (ColumnRef(name, BIGINT) for name in place(0))
-    time = ColumnRef(ROWTIME, BIGINT)
-    groups = {f"__GROUP_{i}": group for i, group in enumerate(below.group_by)}
+    tracer = parts.tracer(what)
+    carried = tracer.carried(parts.below)
+    rows = of_groups(Filter(carried, tracer.passes), aggregate)
+    groups = {f"__GROUP_{i}": group for i, group in enumerate(aggregate.group_by)}
+    of_row = dict(zip((ROWTIME, PARTITION, OFFSET), (ROWTIME, *place(0)[1:]), strict=True))
     ungrouped = [NamedExpression(name, group.expression) for name, group in groups.items()]
-    ungrouped += map(NamedExpression, (ROWTIME, PARTITION, OFFSET), (time, partition, offset))
-    result = _grouped(rows, tracer.arrivals if by_arrival else (), below, windows)
-    if having is not None:
-        result = Filter(result, having)
-    bounds = [ColumnRef(name, BIGINT) for name in (*WINDOW_BOUNDS, ROWTIME, PARTITION)]
-    columns = [*top.keys, *top.values, *(NamedExpression(column.name, column) for column in bounds)]
+    ungrouped += (NamedExpression(name, ColumnRef(column, BIGINT)) for name, column in of_row.items())
+    latest = [_latest(name, of_row[name]) for name in (ROWTIME, PARTITION)]
+    result = grouped(windowed(rows, windows), parts, tracer, latest)
+    if parts.having is not None:
+        result = Filter(result, parts.having)
+    columns = [*parts.outputs]
+    for name in (*WINDOW_BOUNDS, ROWTIME, PARTITION):
+        columns.append(NamedExpression(name, ColumnRef(name, BIGINT)))
     for name, group in groups.items():
         columns.append(NamedExpression(name, ColumnRef(group.name, group.expression.type)))
     return Recomputation(
@@ -105,32 +93,12 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
         rows=Project(rows, (), tuple(ungrouped)),
         groups=tuple(groups),
         windows=windows,
-        closes_after_ms=windows.grace_ms + (below.every_ms or 0),
+        closes_after_ms=windows.grace_ms + (aggregate.every_ms or 0),
     )
 
 
-def _grouped(rows: Node, order: tuple[SortKey, ...], aggregate: Aggregate, windows: WindowSpec) -> Node:
-    """The groups of each window over ``rows``, whose times are in ROWTIME; ``order``: in which they came."""
-    advance = Literal(windows.advance_ms or windows.size_ms, BIGINT)
-    below: Node = FlatMap(rows, (NamedExpression(_NUMBER, _numbers(windows.size_ms, advance)),))
-    if order:
-        below = Sort(below, order)
-    start = call("*", [ColumnRef(_NUMBER, BIGINT), advance], None)
-    end = call("+", [start, Literal(windows.size_ms, BIGINT)], None)
-    bounds = (NamedExpression(WINDOWSTART, start), NamedExpression(WINDOWEND, end))
-    latest = [
-        AggregateCall(name, "MAX", (ColumnRef(column, BIGINT),), BIGINT)
-        for name, column in ((ROWTIME, ROWTIME), (PARTITION, place(0)[1]))
-    ]
-    return Aggregate(below, (*aggregate.group_by, *bounds), (*aggregate.aggregates, *latest))
-
-
-def _numbers(size_ms: int, advance: Literal) -> Expression:
-    """The numbers of the windows of a row with the time ROWTIME: 0 begins in 1970. (As in Kafka Streams.)"""
-    time = ColumnRef(ROWTIME, BIGINT)
-    earliest = call("-", [time, Literal(size_ms - advance.value, BIGINT)], None)
-    earliest = call("GREATEST", [earliest, Literal(0, BIGINT)], None)
-    return call("GENERATE_SERIES", [call("/", [at, advance], None) for at in (earliest, time)], None)
+def _latest(name: str, column: str) -> AggregateCall:
+    return AggregateCall(name, "MAX", (ColumnRef(column, BIGINT),), BIGINT)
 
 
 def _refuse(query: PersistentQuery, statement: exp.Expr, what: str) -> NoReturn:

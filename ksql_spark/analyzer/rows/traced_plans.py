@@ -144,11 +144,11 @@ class Tracer:
             case SelectKey(child, keys):
                 below = self.carried(child)
                 self._name(keys)
-                return _with(below, keys)
+                return with_columns(below, keys)
             case Project(child, keys, values):
                 below = self.carried(child)
                 self._name((*keys, *values))
-                return _with(below, (*keys, *values), _hidden(below))
+                return with_columns(below, (*keys, *values), _hidden(below))
             case Deduplicate():
                 return self._first(node)
             case TopN():
@@ -176,7 +176,7 @@ class Tracer:
         where = f"WHERE {written_out(predicate, {})} is not true"
         if _FOUND.search(where):
             where = "NOT EXISTS: a record meets it"
-        return _with(below, [self._step(where, predicate)])
+        return with_columns(below, [self._step(where, predicate)])
 
     def _step(self, reason: str, condition: Expression) -> NamedExpression:
         """The column of a new step; the condition may be NULL, which is not TRUE."""
@@ -202,7 +202,7 @@ class Tracer:
         else:
             columns.append(self._step(REPLACED, _is_null(ColumnRef(extra.until, BIGINT))))
             columns.append(self._step(DELETED, call("NOT", [ColumnRef(extra.deletes, BOOLEAN)], None)))
-        rows = _with(relation, columns)
+        rows = with_columns(relation, columns)
         if not self.is_ordered:
             return rows
         return with_latest_time(rows, _arrival(number), *(ColumnRef(name, BIGINT) for name in place(number)))
@@ -219,16 +219,16 @@ class Tracer:
             keys, order = (*node.keys, since.passes), kept_column(rows.schema.columns[-1]).expression
             time, stream_time = ColumnRef(ROWTIME, BIGINT), since.arrivals[0].expression
             rows = FirstWithin(rows, keys, order, time, stream_time, node.within_ms, is_first.name)
-        return _with(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
+        return with_columns(rows, [self._step(f"an earlier record had the same {shown}", is_first)])
 
     def _best(self, node: TopN) -> Node:
         """Number the rows of each group, and add a step that only those with a small enough number pass."""
         below, since = self._since(node.child)
         keys = [key.expression for key in node.keys]
         shown = ", ".join(str(written_out(key, {})) for key in keys)
-        has_group = _all(call("IS NOT NULL", [key], None) for key in keys)
+        has_group = all_of(call("IS NOT NULL", [key], None) for key in keys)
         no_group = f"it belongs to no group: PARTITION BY {shown} is NULL"
-        below = _with(below, [self._step(no_group, has_group)])
+        below = with_columns(below, [self._step(no_group, has_group)])
         rows, (number,) = self._ranked(below, since, keys, (*node.order, *since.arrivals), [ROW_NUMBER])
         functions = [rank.removeprefix("KSQL_") for rank in RANKS]
         rows, ranks = self._ranked(rows, since, keys, node.order, functions)
@@ -240,7 +240,7 @@ class Tracer:
             columns.append(NamedExpression(node.rank, number))
         if node.ranks:
             columns += map(NamedExpression, RANKS, ranks)
-        return _with(rows, columns)
+        return with_columns(rows, columns)
 
     def check(self, *used: Expression) -> None:
         """Refuse what depends on results of OVER."""
@@ -268,7 +268,7 @@ class Tracer:
         name = f"__{self._column_count}_"
         parts = [NamedExpression(f"{name}KEY_{i}", e) for i, e in enumerate((*node.keys, below.passes))]
         time = NamedExpression(f"{name}TIME", ColumnRef(ROWTIME, BIGINT))
-        rows = _with(rows, [*parts, time])
+        rows = with_columns(rows, [*parts, time])
         keys: list[Expression] = [ColumnRef(part.name, part.expression.type) for part in parts]
         when = ColumnRef(time.name, BIGINT)
 
@@ -295,17 +295,17 @@ class Tracer:
             more = "another row" if ahead == 1 else f"{ahead} more rows"
             columns.append(self._step(f"LEAD waits for {more} of its group", has_come))
         self._unknown |= {f.call.name for f in node.calls}
-        return _with(rows, columns)
+        return with_columns(rows, columns)
 
     def with_frames(self, carried: Node, condition: Expression) -> Node:
         """The wanted rows, and those in frames of wanted rows that pass all steps, which then pass, too.
 
         A row is in the frame of another one if that one is in its frame when both are seen in reverse order.
         """
-        rows: Node = _with(carried, [NamedExpression(_WANTED, _if(condition, _TRUE, _FALSE))])
+        rows: Node = with_columns(carried, [NamedExpression(_WANTED, _if(condition, _TRUE, _FALSE))])
         passes = [ColumnRef(step(i), BOOLEAN) for i, _ in enumerate(self.steps)]
         is_target, used = ColumnRef(_WANTED, BOOLEAN), ColumnRef(_USED, BOOLEAN)
-        rows = _with(rows, [NamedExpression(_USED, _all([is_target, *passes]))])
+        rows = with_columns(rows, [NamedExpression(_USED, all_of([is_target, *passes]))])
         for frames in reversed(self.frames):
             conditions: list[Expression] = []
             for order, calls in ((frames.at, frames.by_row), (frames.time, frames.by_time)):
@@ -320,11 +320,11 @@ class Tracer:
                     rows = BatchOver(rows, frames.keys, by, tuple(aggregates), is_range=True)
                     conditions += (ColumnRef(f.call.name, BOOLEAN) for f in aggregates)
             is_there = call("IS NOT NULL", [frames.at], None)
-            is_used = _any([used, _all([is_there, _if(_any(conditions), _TRUE, _FALSE)])])
+            is_used = any_of([used, all_of([is_there, _if(any_of(conditions), _TRUE, _FALSE)])])
             columns = [c for c in rows.schema.columns if not c.name.startswith(_ASKED)]
-            rows = _with(rows, [NamedExpression(_USED, _if(is_used, _TRUE, _FALSE))], columns)
-        rows = _with(rows, [NamedExpression(c.name, _any([c, used])) for c in passes])
-        return Filter(rows, _any([is_target, used]))
+            rows = with_columns(rows, [NamedExpression(_USED, _if(is_used, _TRUE, _FALSE))], columns)
+        rows = with_columns(rows, [NamedExpression(c.name, any_of([c, used])) for c in passes])
+        return Filter(rows, any_of([is_target, used]))
 
     def _since(self, node: Node) -> tuple[Node, _Below]:
         inputs, steps = len(self.inputs), len(self.steps)
@@ -382,7 +382,7 @@ class Tracer:
                 return self._filtered(self._versions(child), predicate)
             case Project(child, keys, values):
                 below = self._versions(child)
-                return _with(below, (*keys, *values), _hidden(below))
+                return with_columns(below, (*keys, *values), _hidden(below))
         raise self._unsupported(node)
 
     def _side(self, node: Node) -> _Side:
@@ -394,7 +394,7 @@ class Tracer:
         time = NamedExpression(f"__TIME_{inputs}", ColumnRef(ROWTIME, BIGINT))
         others = [column for column in below.schema.columns if column.name not in PLACES]
         return _Side(
-            _with(below, [time], others),
+            with_columns(below, [time], others),
             ColumnRef(time.name, BIGINT),
             range(inputs, len(self.inputs)),
             range(steps, len(self.steps)),
@@ -409,7 +409,7 @@ class Tracer:
         if node.residual is not None:
             self.check(node.residual)
             conditions.append(node.residual)
-        both: Node = BatchJoin(left.node, right.node, outer, _all(conditions))
+        both: Node = BatchJoin(left.node, right.node, outer, all_of(conditions))
         columns = [
             NamedExpression(step(i), _if(_is_null(column), _TRUE, column))
             for i in (*left.steps, *right.steps)
@@ -425,8 +425,8 @@ class Tracer:
         if needed:
             sides = [(left, right)[i].is_there for i in needed]
             text = f"nothing meets it in the join ON {node.left_key} = {node.right_key}"
-            columns.append(self._step(text, _all(sides)))
-        rows = _with(both, columns)
+            columns.append(self._step(text, all_of(sides)))
+        rows = with_columns(both, columns)
         return self._once(rows, left, right) if node.join == SEMI else rows
 
     def _once(self, rows: Node, left: _Side, right: _Side) -> Node:
@@ -435,7 +435,7 @@ class Tracer:
         own = [ColumnRef(name, BIGINT) for n in left.inputs for name in place(n)[1:]]
         rows, (number,) = self._ranked(rows, below, own, below.arrivals, [ROW_NUMBER])
         is_first = call("=", [number, _ONE], None)
-        return _with(rows, [self._step("the row was there already, for an earlier record", is_first)])
+        return with_columns(rows, [self._step("the row was there already, for an earlier record", is_first)])
 
     def _union(self, sides: Sequence[Node], node: Node) -> tuple[Node, list[_Below]]:
         """The rows of all sides under the names of ``node``, and what each side is made of.
@@ -470,12 +470,12 @@ class Tracer:
             return rows
         alive = _Below(range(0), range(since, len(self.steps))).passes
         is_left, is_right = (
-            _any(call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in side.inputs)
+            any_of(call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in side.inputs)
             for side in (left, right)
         )
         self._column_count += 1
         calls = [
-            AggregateCall(f"__{self._column_count}_{name}", "BOOL_OR", (_all([is_there, alive]),), BOOLEAN)
+            AggregateCall(f"__{self._column_count}_{name}", "BOOL_OR", (all_of([is_there, alive]),), BOOLEAN)
             for name, is_there in (("LEFT", is_left), ("RIGHT", is_right))
         ]
         keys = tuple(ColumnRef(c.name, c.type) for c in node.schema.columns)
@@ -484,9 +484,11 @@ class Tracer:
         if node.operator == EXCEPT:
             removes = self._step("EXCEPT: its row is on the right side, and removes equal ones", is_left)
             absent = call("NOT", [in_right], None)
-            return _with(rows, [removes, self._step("EXCEPT: the right side has an equal row", absent)])
-        both = _all([in_left, in_right])
-        return _with(rows, [self._step("INTERSECT: the other side has no equal row", both)])
+            return with_columns(
+                rows, [removes, self._step("EXCEPT: the right side has an equal row", absent)]
+            )
+        both = all_of([in_left, in_right])
+        return with_columns(rows, [self._step("INTERSECT: the other side has no equal row", both)])
 
 
 @dataclass(frozen=True)
@@ -533,7 +535,7 @@ class _Below:
     @property
     def passes(self) -> Expression:
         """Whether a row passes all of the steps."""
-        return _all([_TRUE, *(ColumnRef(step(i), BOOLEAN) for i in self.steps)])
+        return all_of([_TRUE, *(ColumnRef(step(i), BOOLEAN) for i in self.steps)])
 
     @property
     def arrivals(self) -> tuple[SortKey, ...]:
@@ -576,15 +578,17 @@ def _is_null(operand: Expression) -> Expression:
     return call("IS NULL", [operand], None)
 
 
-def _all(conditions: Iterable[Expression]) -> Expression:
+def all_of(conditions: Iterable[Expression]) -> Expression:
+    """AND; there is at least one."""
     return reduce(lambda a, b: call("AND", [a, b], None), conditions)
 
 
-def _any(conditions: Iterable[Expression]) -> Expression:
+def any_of(conditions: Iterable[Expression]) -> Expression:
+    """OR; there is at least one."""
     return reduce(lambda a, b: call("OR", [a, b], None), conditions)
 
 
-def _with(
+def with_columns(
     below: Node, added: Iterable[NamedExpression], from_below: Iterable[Column] | None = None
 ) -> Project:
     """``added``, and the columns ``from_below`` (None: all) that have other names."""
@@ -605,5 +609,6 @@ def replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expre
 
 
 __all__ = [
-    "BEFORE_START", "PLACES", "Tracer", "added", "is_ordered_by", "kept_column", "place", "replaced", "step",
+    "BEFORE_START", "PLACES", "Tracer", "added", "all_of", "any_of", "is_ordered_by", "kept_column", "place",
+    "replaced", "step", "with_columns",
 ]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -14,13 +13,22 @@ from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by, kept_column, place, replaced, step
+from ksql_spark.analyzer.rows.traced_groups import Parts, grouped, of_groups, windowed
+from ksql_spark.analyzer.rows.traced_plans import (
+    Tracer,
+    all_of,
+    any_of,
+    is_ordered_by,
+    kept_column,
+    place,
+    replaced,
+    step,
+)
 from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
-from ksql_spark.functions import registry
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import NamedExpression, call_texts, written_out
-from ksql_spark.plan.nodes import Aggregate, Expire, Filter, Node, Project, Sort, Source, UnionAll
+from ksql_spark.plan.nodes import Aggregate, Filter, Node, Project, Source, UnionAll
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
@@ -88,35 +96,6 @@ class Effect:
     identity: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """A SELECT: what its columns are made of, HAVING, the aggregate, what is below it, and TTL."""
-
-    outputs: tuple[NamedExpression, ...]
-    having: Expression | None
-    aggregate: Aggregate | None
-    below: Node
-    ttl_ms: int | None
-
-    @classmethod
-    def of(cls, top: Node, names: Iterable[str]) -> _Parts:
-        """The parts of ``top``, whose columns are called ``names``."""
-        ttl_ms = None
-        if isinstance(top, Expire):
-            ttl_ms, top = top.ttl_ms, top.child
-        below, having = top, None
-        outputs: Iterable[Expression] = (ColumnRef(c.name, c.type) for c in top.schema.columns)
-        if isinstance(top, Project):
-            outputs, below = (item.expression for item in (*top.keys, *top.values)), top.child
-        if isinstance(below, Filter) and isinstance(below.child, Aggregate):
-            having, below = below.predicate, below.child
-        aggregate = below if isinstance(below, Aggregate) else None
-        if aggregate is not None:
-            ttl_ms, below = ttl_ms or aggregate.ttl_ms, aggregate.child
-        named = tuple(map(NamedExpression, names, outputs))
-        return cls(named, having, aggregate, below, ttl_ms)
-
-
 def bind_traces(
     query: PersistentQuery, where: exp.Expr, metastore: MetaStore, config: Mapping[str, Any]
 ) -> tuple[Trace, ...]:
@@ -138,7 +117,7 @@ def traces_of_rows(query: PersistentQuery, rows: Iterable[RowOfSink]) -> tuple[T
         KsqlError: the query has a step whose rows cannot be traced.
     """
     conditions = [_condition(query, row) for row in rows]
-    return _traces(query, reduce(lambda a, b: call("OR", [a, b], None), conditions))
+    return _traces(query, any_of(conditions))
 
 
 def traces_of_all(query: PersistentQuery) -> tuple[Trace, ...]:
@@ -152,7 +131,7 @@ def traces_of_all(query: PersistentQuery) -> tuple[Trace, ...]:
 
 def _condition(query: PersistentQuery, row: RowOfSink) -> Expression:
     """A condition on the columns of the query's result that its row with these values meets."""
-    selects = [_Parts.of(select, _names(query)) for select in _selects(query)]
+    selects = [Parts.of(select, _names(query)) for select in _selects(query)]
     is_aggregate = any(parts.aggregate is not None for parts in selects)
     wanted = {column.name for column in query.root.schema.key}
     if query.root.kind == STREAM and not is_aggregate:
@@ -180,7 +159,7 @@ def _condition(query: PersistentQuery, row: RowOfSink) -> Expression:
         if column.name in wanted and isinstance(column.type, (Primitive, Decimal))
     ]
     everything = [Literal(True, BOOLEAN), *conditions, *times]
-    return reduce(lambda a, b: call("AND", [a, b], None), everything)
+    return all_of(everything)
 
 
 def _equals(column: ColumnRef, value: Any) -> Expression:
@@ -200,10 +179,10 @@ def _selects(query: PersistentQuery) -> Sequence[Node]:
 def _traces(
     query: PersistentQuery, condition: Expression, where: exp.Expr | None = None
 ) -> tuple[Trace, ...]:
-    return tuple(_trace(_Parts.of(select, _names(query)), condition, where) for select in _selects(query))
+    return tuple(_trace(Parts.of(select, _names(query)), condition, where) for select in _selects(query))
 
 
-def _trace(parts: _Parts, condition: Expression, where: exp.Expr | None) -> Trace:
+def _trace(parts: Parts, condition: Expression, where: exp.Expr | None) -> Trace:
     aggregate = parts.aggregate
     condition = replaced(condition, {item.name: item.expression for item in parts.outputs})
     if aggregate is not None:
@@ -242,7 +221,7 @@ def windows_of(query: PersistentQuery, time_ms: int) -> list[tuple[int, int]] | 
 
     None: which ones they are depends on other records.
     """
-    aggregates = [_Parts.of(select, ()).aggregate for select in _selects(query)]
+    aggregates = [Parts.of(select, ()).aggregate for select in _selects(query)]
     window = next((a.window_spec for a in aggregates if a is not None and a.window_spec is not None), None)
     if window is None:
         return []
@@ -260,14 +239,12 @@ def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> 
     Raises:
         KsqlError: the query has a step that cannot be traced.
     """
-    return tuple(_effect(query, _Parts.of(select, _names(query)), windows) for select in _selects(query))
+    return tuple(_effect(query, Parts.of(select, _names(query)), windows) for select in _selects(query))
 
 
-def _effect(query: PersistentQuery, parts: _Parts, windows: Sequence[tuple[int, int]]) -> Effect:
+def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, int]]) -> Effect:
     aggregate = parts.aggregate
-    calls = aggregate.aggregates if aggregate is not None else ()
-    by_arrival = any(registry.require(each.function).by_arrival for each in calls)
-    tracer = Tracer(is_ordered=by_arrival or any(map(is_ordered_by, walk(parts.below))))
+    tracer = parts.tracer()
     carried = tracer.carried(parts.below)
     rows: Node = Filter(carried, tracer.passes)
     columns = [
@@ -292,30 +269,26 @@ def _effect(query: PersistentQuery, parts: _Parts, windows: Sequence[tuple[int, 
         root: Node = Project(rows, (), tuple(items))
         return Effect(tuple(tracer.inputs), root, (*columns, *bounds), tuple(identity))
     tracer.check(
-        *(group.expression for group in aggregate.group_by), *(a for c in calls for a in c.arguments)
+        *(group.expression for group in aggregate.group_by),
+        *(a for c in aggregate.aggregates for a in c.arguments),
     )
-    for group in aggregate.group_by:
-        rows = Filter(rows, call("IS NOT NULL", [group.expression], None))
+    if parts.window is not None:
+        columns += (Column(name, BIGINT) for name in WINDOW_BOUNDS)
+        items += map(kept_column, columns[-2:])
+        identity += WINDOW_BOUNDS
+    rows = of_groups(rows, aggregate)
+    if parts.window is not None:
+        rows = windowed(rows, parts.window)
+        rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
+    result = grouped(rows, parts, tracer)
+    if parts.having is not None:
+        result = Filter(result, parts.having)
+    return Effect(tuple(tracer.inputs), Project(result, (), tuple(items)), tuple(columns), tuple(identity))
 
-    def grouped(below: Node, more: Sequence[NamedExpression]) -> Node:
-        ordered = Sort(below, tracer.arrivals) if by_arrival else below
-        result: Node = Aggregate(ordered, aggregate.group_by, aggregate.aggregates)
-        if parts.having is not None:
-            result = Filter(result, parts.having)
-        return Project(result, (), (*items, *more))
 
-    if aggregate.window_spec is None:
-        return Effect(tuple(tracer.inputs), grouped(rows, ()), tuple(columns), tuple(identity))
-    time = ColumnRef(ROWTIME, BIGINT)
-    sides = []
-    for bounds_of in windows:
-        start, end = (Literal(bound, BIGINT) for bound in bounds_of)
-        inside = call("AND", [call(">=", [time, start], None), call("<", [time, end], None)], None)
-        more = [NamedExpression(name, b) for name, b in zip(WINDOW_BOUNDS, (start, end), strict=True)]
-        sides.append(grouped(Filter(rows, inside), more))
-    root = sides[0] if len(sides) == 1 else UnionAll(tuple(sides))
-    added = [Column(name, BIGINT) for name in WINDOW_BOUNDS]
-    return Effect(tuple(tracer.inputs), root, (*columns, *added), (*identity, *WINDOW_BOUNDS))
+def _is_window(bounds: tuple[int, int]) -> Expression:
+    sides = zip(WINDOW_BOUNDS, bounds, strict=True)
+    return all_of([call("=", [ColumnRef(n, BIGINT), Literal(ms, BIGINT)], None) for n, ms in sides])
 
 
 def _text(having: Expression | None, aggregate: Aggregate | None) -> str | None:
