@@ -173,6 +173,7 @@ class _Places:
         self._table, self._query, self._context = table, query, context
         self._metastore, self._admin = context.metastore, context.services.admin
         self._queries = [q for q in context.services.queries.all() if not q.is_transient]
+        self._seen = {table.topic}
 
     def all(self, count: int, late: int | None, is_done: bool) -> Iterator[ForgottenPlace]:
         """All places.
@@ -186,7 +187,7 @@ class _Places:
         if self._query is not None:
             yield from self._of_query(self._query, is_done)
         yield from self._sinks(self._table, follows=True)
-        yield from self._downstream()
+        yield from self._readers(self._table.topic, follows=True)
         if self._query is not None:
             yield from self._upstream(self._query)
             yield from self._log(late)
@@ -226,51 +227,52 @@ class _Places:
                 note = "The row is deleted there. Earlier versions of a lake table have it until they expire."
                 yield ForgottenPlace("sink", sink.name, None, "follows", note)
             else:
-                note = "Rows were appended. Delete them in the lake or database."
+                note = "Rows were appended. Delete them there."
                 yield ForgottenPlace("sink", sink.name, None, "left", note)
 
-    def _downstream(self) -> Iterator[ForgottenPlace]:
-        """What reads the table, and what reads that."""
-        seen, waiting = {self._table.topic}, [self._table.topic]
-        while waiting:
-            topic = waiting.pop(0)
-            for query in self._queries:
-                sink = query.plan.sink
-                if sink.topic in seen or all(source.topic != topic for source in query.plan.sources):
-                    continue
-                seen.add(sink.topic)
-                waiting.append(sink.topic)
-                if not self._context.rights.may_read(sink.name):
-                    continue
-                if sink.is_table:
-                    note = "The query that maintains it reads the deletion."
-                    yield ForgottenPlace("table", sink.name, None, "follows", note)
-                else:
-                    yield self._of_stream(sink)
-                yield from self._sinks(sink, follows=sink.is_table)
+    def _readers(self, topic: str, *, follows: bool) -> Iterator[ForgottenPlace]:
+        """What reads a topic, and what reads that.
+
+        Args:
+            topic: its name.
+            follows: whether it loses the keys, and tables that are made of it do, too.
+        """
+        for query in self._queries:
+            sink = query.plan.sink
+            if sink.topic in self._seen or all(source.topic != topic for source in query.plan.sources):
+                continue
+            self._seen.add(sink.topic)
+            if self._context.rights.may_read(sink.name):
+                yield self._of_source(sink, follows=follows)
+                yield from self._sinks(sink, follows=follows and sink.is_table)
+            yield from self._readers(sink.topic, follows=follows and sink.is_table)
+
+    def _upstream(self, query: ManagedQuery) -> Iterator[ForgottenPlace]:
+        """What a query reads, what that is made of, and what else is made of it."""
+        for source in sorted(query.plan.sources, key=lambda source: source.name):
+            if source.topic in self._seen:
+                continue
+            self._seen.add(source.topic)
+            if self._context.rights.may_read(source.name):
+                yield self._of_source(source, follows=False)
+                yield from self._sinks(source, follows=False)
+            for writer in self._queries:
+                if writer.plan.sink.topic == source.topic:
+                    yield from self._upstream(writer)
+            yield from self._readers(source.topic, follows=False)
+
+    def _of_source(self, source: DataSource, *, follows: bool) -> ForgottenPlace:
+        if not source.is_table:
+            return self._of_stream(source)
+        if follows:
+            note = "The query that maintains it reads the deletion."
+            return ForgottenPlace("table", source.name, None, "follows", note)
+        note = f"It may have rows of the same keys: FORGET FROM {source.name}."
+        return ForgottenPlace("table", source.name, None, "left", note)
 
     def _of_stream(self, stream: DataSource) -> ForgottenPlace:
         note = f"Its topic keeps records {self._retention(stream.topic)}."
         return ForgottenPlace("stream", stream.name, None, "left", note)
-
-    def _upstream(self, query: ManagedQuery) -> Iterator[ForgottenPlace]:
-        """What the query reads, and what that is made of."""
-        seen: set[str] = set()
-        waiting = [query]
-        while waiting:
-            for source in sorted(waiting.pop(0).plan.sources, key=lambda source: source.name):
-                if source.topic in seen:
-                    continue
-                seen.add(source.topic)
-                waiting += (q for q in self._queries if q.plan.sink.topic == source.topic)
-                if not self._context.rights.may_read(source.name):
-                    continue
-                if source.is_table:
-                    note = f"FORGET FROM {source.name} removes rows of it."
-                    yield ForgottenPlace("table", source.name, None, "left", note)
-                else:
-                    yield self._of_stream(source)
-                yield from self._sinks(source, follows=source.is_table)
 
     def _log(self, late: int | None) -> Iterator[ForgottenPlace]:
         topic = self._context.services.queries.figures.log_topic
