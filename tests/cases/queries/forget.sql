@@ -112,4 +112,4 @@ FORGET FROM t WHERE k > 'x';
 FORGET FROM nothing WHERE k = 'x';
 --@error: SOURCE_UNKNOWN
 FORGET FROM t;
---@error: SYNTAX_ERROR
+--@error: SYNTAX
