@@ -18,7 +18,13 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
-from ksql_spark.entities.commands import ErrorsReplayed, ForgottenPlace, RowsChanged, RowsForgotten, RowsReprocessed
+from ksql_spark.entities.commands import (
+    ErrorsReplayed,
+    ForgottenPlace,
+    RowsChanged,
+    RowsForgotten,
+    RowsReprocessed,
+)
 from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.versions import EvolutionSample
