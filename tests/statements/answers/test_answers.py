@@ -18,7 +18,13 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
-from ksql_spark.entities.commands import ErrorsReplayed, RowsChanged, RowsReprocessed
+from ksql_spark.entities.commands import (
+    ErrorsReplayed,
+    ForgottenPlace,
+    RowsChanged,
+    RowsForgotten,
+    RowsReprocessed,
+)
 from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.versions import EvolutionSample
@@ -30,7 +36,7 @@ from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Change, Place, TracedRecords
+from ksql_spark.spark.tracing import Change, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
 from ksql_spark.statements.rows.tracing import Decoded
 from tests.connect_server import ConnectServer
@@ -240,6 +246,19 @@ def bodies(world: World) -> Iterator[str]:
             message="2 windows of W computed again: 1 row changed, 0 removed.",
         )
     )
+    yield "> FORGET FROM w WHERE k = 'a';"  # as it needs a topic
+    place = ForgottenPlace("stream", "S", None, "left", "Its topic keeps records for 7 DAYS.")
+    yield statement_text(
+        RowsForgotten(
+            statement_text="FORGET FROM w WHERE k = 'a'",
+            name="W",
+            query_id="CTAS_W_3",
+            is_preview=False,
+            count=1,
+            places=(ForgottenPlace("topic", "W", 1, "deleted", "It is compacted."), place),
+            message="1 row of W was removed. 1 place may still have records of the keys.",
+        )
+    )
     yield "> UPDATE t SET v = 1 WHERE k = 'a';"  # as it needs a topic
     text, told = "UPDATE t SET v = 1 WHERE k = 'a'", "1 row of T updated"
     yield statement_text(RowsChanged(statement_text=text, operation="UPDATE", count=1, message=told))
@@ -297,7 +316,7 @@ def test_bodies_are_as_they_were(
     monkeypatch.setattr(effects, "ends_of", lambda sources, _: {source.topic: {0: 9} for source in sources})
     changes = [Change(b"a", None, b'{"C0": "a"}')]
     monkeypatch.setattr(tracing, "differences", lambda *_, **__: (1, changes))
-    monkeypatch.setattr(tracing, "written", lambda *_: {b"a": places})
+    monkeypatch.setattr(tracing, "written", lambda *_: {b"a": [WrittenRow(places[0], changes[0].after)]})
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")
