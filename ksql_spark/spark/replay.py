@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.rows.recomputing import OFFSET, PARTITION, Recomputation
+from ksql_spark.analyzer.rows.recomputing import IS_ASKED, OFFSET, PARTITION, Recomputation
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
 from ksql_spark.plan.stages import Plan, Stage
-from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, quoted
@@ -73,10 +73,18 @@ def evaluate(
 
 
 class Recomputed(NamedTuple):
-    """A row of a table that was computed again: its record, the part of its key, why it cannot be written."""
+    """A row of a table that was computed again.
+
+    Args:
+        record: its record; a tombstone if HAVING is not true of it.
+        part: of its key.
+        is_asked: whether it is made of a record that was asked for.
+        unwritable: why it cannot be written.
+    """
 
     record: Written
     part: int
+    is_asked: bool
     unwritable: str | None
 
 
@@ -113,20 +121,23 @@ def recomputed(
         sink_partitions: of the table's topic.
         parts: of the query's keys.
         frames: those of its inputs.
-        span: the least start of the windows that are wanted, and their greatest end, epoch ms.
+        span: the least start of the windows that are wanted, and their greatest end, epoch ms; sessions are
+            computed all, because those that overlap depend on each other.
         setting: effective value of a property, by name.
     """
     rows = batch.build(session, recomputation.root, frames, setting)
-    rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
+    if not recomputation.has_sessions:
+        rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
     encoded = sinks.encode(
-        rows.selectExpr("*", f"false AS {NULL_VALUE}"),
+        rows,
         plan.sink,
         sink_partitions,
         records=plan.records,
-        also=[f"{parts.text(recomputation.groups)} AS __part"],
+        also=[f"{parts.text(recomputation.groups)} AS __part", IS_ASKED],
     )
     for fields, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
-        yield Recomputed(record, fields["__part"], None if unwritable is None else unwritable[1])
+        reason = None if unwritable is None else unwritable[1]
+        yield Recomputed(record, fields["__part"], bool(fields[IS_ASKED]), reason)
 
 
 def stream_times(

@@ -244,7 +244,7 @@ def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> 
 
 def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, int]]) -> Effect:
     aggregate = parts.aggregate
-    tracer = parts.tracer()
+    tracer = Tracer(is_ordered=parts.is_ordered)
     carried = tracer.carried(parts.below)
     rows: Node = Filter(carried, tracer.passes)
     columns = [
@@ -278,7 +278,7 @@ def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, i
         identity += WINDOW_BOUNDS
     rows = of_groups(rows, aggregate)
     if parts.window is not None:
-        rows = windowed(rows, parts.window)
+        rows = windowed(rows, aggregate)
         rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
     result = grouped(rows, parts, tracer)
     if parts.having is not None:

@@ -41,8 +41,8 @@ class Corrections:
         """
         return self._topic.read(self._admin)
 
-    def processed(self) -> dict[int, int]:
-        """Complete the query's checkpoint: partition of its topic -> offset up to which it has read it.
+    def processed(self) -> dict[str, dict[int, int]]:
+        """Complete the query's checkpoint: topic -> partition -> the offset up to which it has read it.
 
         Raises:
             KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; CHECKPOINT_DAMAGED.
@@ -50,8 +50,7 @@ class Corrections:
         with self._queries.stopped(self._query):
             if not self._queries.has(self._query):
                 raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
-            (topic,) = self._query.plan.last.topics
-            return dict(self._queries.checkpoints.committed_offsets(self._query).get(topic, {}))
+            return self._queries.checkpoints.committed_offsets(self._query)
 
     def kept_from_ms(self) -> dict[int, int]:
         """By partition, the time before which retention has deleted rows, epoch ms; none if it has not.
