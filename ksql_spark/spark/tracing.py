@@ -46,6 +46,13 @@ class Place(NamedTuple):
     step: int | None
 
 
+class WrittenRow(NamedTuple):
+    """Where a record has written a row, and the row's columns as JSON; None: it has deleted it."""
+
+    place: Place
+    row: bytes | None
+
+
 class TracedRecords(NamedTuple):
     """The records that a trace found: numbers by step (None: used), the first and the last places by time."""
 
@@ -166,33 +173,37 @@ def written(
     session: SparkSession,
     consumer: Mapping[str, str],
     source: DataSource,
-    identity: Sequence[str],
+    effect: Effect,
     keys: Collection[bytes],
     ends: Offsets,
-) -> dict[bytes, list[Place]]:
+) -> dict[bytes, list[WrittenRow]]:
     """Find the records of a topic that have written rows: of a table's row the last one.
 
     Args:
         session: any session.
         consumer: settings of Kafka's consumers.
         source: the stream or table.
-        identity: the columns that identify a row.
-        keys: the values of these as JSON.
+        effect: what its rows are computed by.
+        keys: those of the rows, as JSON.
         ends: the offsets after the topic's last records.
     """
     bounds = WINDOW_BOUNDS if source.window is not None else ()
     relation = Source(source, source.name, exposed=(*PSEUDO_COLUMNS, *bounds))
     (frame,) = inputs(session, consumer, [relation], [{}], [ends])
     columns = {column.name: column for column in relation.schema.columns}
+    key = _as_json([columns[name] for name in effect.identity])
+    row = _as_json([columns[column.name] for column in effect.columns])
     if source.is_table:
         frame = frame.filter(f"{quoted(added(0).until)} IS NULL")
-    key = _as_json([columns[name] for name in identity])
+        row = f"if({quoted(added(0).deletes)}, NULL, {row})"
     wanted = ", ".join(_bytes(each) for each in keys)
-    found = frame.selectExpr(f"{key} AS key", *PSEUDO_COLUMNS).filter(f"key IN ({wanted})")
-    places: dict[bytes, list[Place]] = {}
-    for row in found.orderBy(ROWPARTITION, ROWOFFSET).limit(10 * len(keys)).collect():
-        places.setdefault(bytes(row[0]), []).append(Place(row[1], 0, row[2], row[3], None))
-    return places
+    found = frame.selectExpr(f"{key} AS key", f"{row} AS row", *PSEUDO_COLUMNS).filter(f"key IN ({wanted})")
+    rows: dict[bytes, list[WrittenRow]] = {}
+    for each in found.orderBy(ROWPARTITION, ROWOFFSET).limit(10 * len(keys)).collect():
+        place = Place(each[2], 0, each[3], each[4], None)
+        row_then = None if each[1] is None else bytes(each[1])
+        rows.setdefault(bytes(each[0]), []).append(WrittenRow(place, row_then))
+    return rows
 
 
 def row_of(data: bytes, columns: Sequence[Column]) -> dict[str, Any]:

@@ -172,6 +172,37 @@ def test_changes_of_a_test() -> None:
     assert len({m.test.text for m in found}) == len(found)
 
 
+@pytest.mark.parametrize(
+    ("query", "changes"),
+    [
+        ("k, COUNT(*) FILTER (WHERE a) AS n FROM s GROUP BY k", {"FILTER (WHERE A) → no FILTER"}),
+        (
+            "* FROM s FULL JOIN l WITHIN (0 SECONDS, 5 SECONDS) GRACE PERIOD 3 SECONDS ON s.k = l.k",
+            {
+                "FULL JOIN → INNER JOIN",
+                "WITHIN (0 SECONDS, 5 SECONDS) → WITHIN (0 SECONDS, 10 SECONDS)",
+                "GRACE PERIOD 3 SECONDS → GRACE PERIOD 0 SECONDS",
+            },
+        ),
+        ("DISTINCT ON (k) k FROM s WITHIN 1 HOUR", {"WITHIN 1 HOURS → WITHIN 2 HOURS"}),
+    ],
+)
+def test_changes_of_clauses(query: str, changes: set[str]) -> None:
+    test = SqlTest(Path("a.sql"), "first", 1, f"CREATE TABLE t AS SELECT {query};")
+    assert {" ".join(str(mutant).split()) for mutant in mutants(test)} == changes
+
+
+def test_changes_that_make_no_difference(tmp_path: Path) -> None:
+    file = tmp_path / "a.sql"
+    text = "--@test: first\n--@equivalent: SUM → MAX\n--@equivalent: {}\n" + MUTATED
+    file.write_text(text.format("SIZE 10 SECONDS → SIZE 20 SECONDS"))
+    (test,) = read(file)
+    left = {mutant.before for mutant in mutants(test)}
+    assert len(left) == 9 and left.isdisjoint({"SUM", "SIZE 10 SECONDS"})
+    file.write_text(text.format("SIZE 10 SECONDS"))
+    assert main([str(file), "--mutate"]) == 2
+
+
 def test_what_expects_an_error_is_not_changed() -> None:
     assert mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED, expected_error="KsqlException")) == []
 

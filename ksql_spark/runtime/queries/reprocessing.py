@@ -95,9 +95,13 @@ def _revised(records: list[Record], old: Mapping[Place, Record]) -> Iterator[Rec
         if before is None or record.value is None:
             yield record
             continue
-        number = next((int(v) for name, v in before.headers if name == REVISION and v), 1)
         others = (each for each in record.headers if each[0] != REVISION)
-        yield record._replace(headers=(*others, (REVISION, str(number + 1).encode())))
+        yield record._replace(headers=(*others, (REVISION, str(revision_of(before) + 1).encode())))
 
 
-__all__ = ["REVISION", "Corrections"]
+def revision_of(record: Record) -> int:
+    """How many times the row has been written with another value: 1 for the query's own."""
+    return next((int(value) for name, value in record.headers if name == REVISION and value), 1)
+
+
+__all__ = ["REVISION", "Corrections", "revision_of"]

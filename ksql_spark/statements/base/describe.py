@@ -305,7 +305,7 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Bad records", ", ".join(bad_records)
     graces = services.queries.figures.graces(query.id) if counts.late else None
     if graces is not None:
-        half, most, every = (_period(graces.within_ms(share)) for share in (0.5, 0.99, 1))
+        half, most, every = (period_text(graces.within_ms(share)) for share in (0.5, 0.99, 1))
         yield (
             "Late records",
             (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),
@@ -314,7 +314,7 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         yield "Failures", f"{query.retries.total} since the server started"
 
 
-def _period(ms: int) -> str:
+def period_text(ms: int) -> str:
     """A period that is not shorter, as GRACE PERIOD takes it, in a unit that leaves few digits."""
     size, unit = next((size, unit) for size, unit in _UNITS if ms < 100 * size or unit == _UNITS[-1][1])
     return f"{max(1, -(-ms // size))} {unit}"

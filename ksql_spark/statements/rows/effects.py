@@ -6,8 +6,9 @@ record. The rows that differ are what it has changed; the queries that read thes
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,14 +21,16 @@ from ksql_spark.entities.tracing import ChangedRow, Outcome, QueryEffect, Record
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.describe import ExplainRecord
 from ksql_spark.grammar.statements.queries import Query
+from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan.queries import Job, PersistentQuery
-from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.reprocessing import revision_of
 from ksql_spark.runtime.reading import batch
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Change, Edit, Place, Position
+from ksql_spark.spark.tracing import Change, Edit, Place, Position, WrittenRow
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
+from ksql_spark.statements.base.describe import period_text
 from ksql_spark.statements.rows.tracing import (
     MOST_QUERIES,
     MOST_SECONDS,
@@ -46,11 +49,11 @@ MOST_ROWS = 20
 _TIMEOUT_S = 30.0
 #: what the processing log says about records: why they failed, and for which windows they came too late
 _LOG = """
-SELECT `MESSAGE`, `CAUSE`, CAST(NULL AS STRING) AS `STEP`, CAST(NULL AS BIGINT) AS `LATE_MS`,
-  CAST(NULL AS BIGINT) AS `GRACE_MS`, CAST(NULL AS BIGINT) AS `START`
+SELECT `MESSAGE`, `CAUSE`, `REPLAYED`, CAST(NULL AS STRING) AS `STEP`, CAST(NULL AS BIGINT) AS `LATE_MS`,
+  CAST(NULL AS BIGINT) AS `GRACE_MS`
 FROM ERRORS OF `{query}` WHERE {where}
-UNION ALL SELECT CAST(NULL AS STRING) AS `MESSAGE`, CAST(NULL AS STRING) AS `CAUSE`, `STEP`, `LATE_MS`,
-  `GRACE_MS`, UNIX_TIMESTAMP(`WINDOW_START`) AS `START`
+UNION ALL SELECT CAST(NULL AS STRING) AS `MESSAGE`, CAST(NULL AS STRING) AS `CAUSE`, FALSE AS `REPLAYED`,
+  `STEP`, `LATE_MS`, `GRACE_MS`
 FROM LATE ROWS OF `{query}` WHERE {where};
 """
 
@@ -106,6 +109,16 @@ class _Result:
     count: int = 0
     rows: tuple[ChangedRow, ...] = ()
     notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Add a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def reason(self, text: str) -> None:
+        """Add a reason, once."""
+        if text not in self.reasons:
+            self.reasons.append(text)
 
 
 class _Walk:
@@ -192,40 +205,33 @@ class _Walk:
         bound = query.logical
         assert bound is not None  # it is no push query
         check_topics(query)
-        late: list[int | None] = []
-        for message, cause, step, late_ms, grace_ms, start in self._log(query):
-            if step is None:
-                result.outcome = "failed"
-                result.reasons.append(" ".join(str(text) for text in (message, cause) if text))
+        is_late, is_failed = False, False
+        for message, cause, is_replayed, step, late_ms, grace_ms in self._log(query):
+            if step is not None:
+                is_late = True
+                result.reason(f"It came {period_text(late_ms)} behind stream time, too late for {step}.")
+                if grace_ms is not None:
+                    result.reason(f"GRACE PERIOD {period_text(grace_ms)} would have kept it.")
                 continue
-            late.append(start)
-            grace = "" if grace_ms is None else f", and GRACE PERIOD is {span_text(grace_ms)}"
-            reason = f"it came {span_text(late_ms)} behind stream time, too late for {step}{grace}"
-            result.reasons.append(reason)
-        if result.outcome == "failed":
-            return
-        times = self._taken(query, bound, result)
-        if not times:
-            result.outcome = "late" if late else result.outcome
-            return
-        windows: list[tuple[int, int]] = []
-        for time_ms in times:
-            those = analyzer.windows_of(bound, time_ms)
-            if those is None:
+            is_failed = is_failed or not is_replayed
+            since = "Replayed since." if is_replayed else None
+            result.reasons.append(" ".join(str(text) for text in (message, cause, since) if text))
+        if times := self._taken(query, bound, result):
+            windows = [analyzer.windows_of(bound, time_ms) for time_ms in times]
+            if None in windows:
+                result.outcome = "unknown"
                 result.notes.append("Rows of windows that depend on other records are not told.")
-                return
-            windows += those
-        wanted = [each for each in dict.fromkeys(windows) if each[0] not in late]
-        if late and not wanted:
-            result.outcome = "late"
-            return
-        result.outcome = "unchanged"
-        self._change(query, bound, wanted[:MOST_ROWS], result)
+            else:
+                wanted = list(dict.fromkeys(each for those in windows for each in those or ()))
+                self._change(query, bound, wanted[:MOST_ROWS], result, is_late=is_late)
+        if result.outcome != "changed" and (is_failed or is_late):
+            result.outcome = "failed" if is_failed else "late"
 
     def _taken(self, query: ManagedQuery, bound: PersistentQuery, result: _Result) -> set[int]:
         """The times of the records that the query has used; if there are none, notes why."""
         context = self._context
         times: set[int] = set()
+        result.outcome = "unchanged"
         for trace in analyzer.traces_of_all(bound):
             sources = sources_of(trace)
             ends = ends_of(sources, context)
@@ -241,9 +247,9 @@ class _Walk:
                 at=[self._edits.get(source.topic, {}) for source in sources],
             )
             times |= {place.time_ms for place in (*found.first, *found.last)}
-            result.reasons += (trace.steps[n] for n in sorted(n for n in found.counts if n is not None))
-        if not times:
-            result.outcome = "dropped" if result.reasons else "unchanged"
+            for number in sorted(n for n in found.counts if n is not None):
+                result.reason(trace.steps[number])
+                result.outcome = "dropped"
         return times
 
     def _change(
@@ -252,6 +258,8 @@ class _Walk:
         bound: PersistentQuery,
         windows: Sequence[tuple[int, int]],
         result: _Result,
+        *,
+        is_late: bool,
     ) -> None:
         """Compute the rows that differ, and what their records are replaced by."""
         context, sink = self._context, query.plan.sink
@@ -273,12 +281,17 @@ class _Walk:
                 is_table=bound.root.kind == TABLE,
                 most=MOST_ROWS,
             )
+            keys = [change.key for change in changes]
+            written = tracing.written(session, consumer, sink, effect, keys, end) if keys else {}
             result.count += count
-            places = self._written(sink, effect, changes, end) if changes else {}
             for change in changes:
-                at = places.get(change.key, [])
-                self._replace(sink, change, at)
-                rows.append(_changed(effect, change, at))
+                there = written.get(change.key, [])
+                if self._is_made(query, effect, change, there, result, is_late=is_late):
+                    places = [each.place for each in there]
+                    self._replace(sink, change, places)
+                    rows.append(_changed(effect, change, places))
+                else:
+                    result.count -= 1
         result.rows = tuple(rows)
         result.outcome = "changed" if rows else "unchanged"
         if result.count > len(rows):
@@ -286,17 +299,47 @@ class _Walk:
         if any(row.offset is None for row in rows):
             result.notes.append("Rows without an offset are not followed: no record has them.")
 
-    def _written(
-        self, sink: DataSource, effect: Effect, changes: Sequence[Change], end: Mapping[int, int]
-    ) -> dict[bytes, list[Place]]:
-        return tracing.written(
-            self._context.services.spark.session(),
-            self._context.services.client_settings("consumer", self._context.properties),
-            sink,
-            effect.identity,
-            [change.key for change in changes],
-            end,
-        )
+    def _is_made(
+        self,
+        query: ManagedQuery,
+        effect: Effect,
+        change: Change,
+        written: Sequence[WrittenRow],
+        result: _Result,
+        *,
+        is_late: bool,
+    ) -> bool:
+        """Whether the change is in the sink, where a late record is only after a correction; adds notes."""
+        sink = query.plan.sink
+        if not (is_late or sink.is_table):
+            return True
+        now = written[-1].row if written else None
+        if _is_same(now, change.before, effect):
+            if not is_late:
+                result.note("Not in all rows: it came too late for them, or the query has not read it yet.")
+            return False
+        is_in = _is_same(now, change.after, effect)
+        if not is_late:
+            if not is_in and sink.window is not None:
+                result.note(
+                    "Late records count here that are not in the table: its rows have other values. "
+                    f"REPLAY LATE ROWS OF {query.id}; puts them back."
+                )
+            return True
+        if not sink.is_table:
+            return is_in
+        revision = self._revision(sink, written[-1].place) if written else 1
+        of_row = f"revision {revision} of the row" if revision > 1 else "the row"
+        if is_in:
+            result.reason(f"It was put back since: {of_row} has it.")
+        elif revision > 1:
+            result.note(f"Late records came since {of_row}, so it is not told whether that has this one.")
+        return is_in
+
+    def _revision(self, sink: DataSource, place: Place) -> int:
+        admin = self._context.services.admin
+        found = read_at(admin.servers, sink.topic, {place.partition: [place.offset]}, admin.settings)
+        return max(map(revision_of, found), default=1)
 
     def _replace(self, sink: DataSource, change: Change, places: Collection[Place]) -> None:
         edit = Edit(row=change.before) if sink.is_table else Edit(is_gone=True)
@@ -341,6 +384,17 @@ def _changed(effect: Effect, change: Change, places: Sequence[Place]) -> Changed
         offset=None if last is None else last.offset,
         before=shown(change.before),
         after=shown(change.after),
+    )
+
+
+def _is_same(one: bytes | None, other: bytes | None, effect: Effect) -> bool:
+    """Whether rows are equal; sums of DOUBLEs may differ in the last digits, by the order of addition."""
+    if one == other or one is None or other is None:
+        return one == other
+    rows = (tracing.row_of(data, effect.columns).values() for data in (one, other))
+    return all(
+        math.isclose(a, b, rel_tol=1e-9) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in zip(*rows, strict=True)
     )
 
 

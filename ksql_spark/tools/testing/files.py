@@ -13,7 +13,7 @@ from ksql_spark.shell.scripts import read_script
 
 _DIRECTIVE = re.compile(r"\s*--@\s*([A-Za-z.]+)\s*:\s*(.*?)\s*")
 #: directives of a test besides its name
-_ERROR, _MESSAGE = "expected.error", "expected.message"
+_ERROR, _MESSAGE, _EQUIVALENT = "expected.error", "expected.message", "equivalent"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class SqlTest:
         text: its statements; their lines are those of the file.
         expected_error: ksqlDB's class name of the expected error; None: it must pass.
         expected_message: what the error's text must contain; empty: anything.
+        equivalents: changes of its queries that make no difference, as ``--mutate`` shows them.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class SqlTest:
     text: str = ""
     expected_error: str | None = None
     expected_message: str = ""
+    equivalents: tuple[str, ...] = ()
 
     @property
     def expects_error(self) -> bool:
@@ -85,8 +87,8 @@ def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
             yield from _whole(test, path, body)
             # as many empty lines as there are lines before, so that positions are those of the file
             test, body = SqlTest(path, value, number), [""] * number
-        elif directive not in (_ERROR, _MESSAGE):
-            directives = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE))
+        elif directive not in (_ERROR, _MESSAGE, _EQUIVALENT):
+            directives = ", ".join(f"--@{name}" for name in ("test", _ERROR, _MESSAGE, _EQUIVALENT))
             raise OptionProblem(
                 f"{path}:{number}: unknown directive --@{directive}. Known directives: {directives}."
             )
@@ -96,6 +98,8 @@ def _tests(path: Path, lines: list[str]) -> Iterator[SqlTest]:
             body.append("")
             if directive == _ERROR:
                 test = replace(test, expected_error=value)
+            elif directive == _EQUIVALENT:
+                test = replace(test, equivalents=(*test.equivalents, value))
             else:
                 test = replace(test, expected_message=value)
     yield from _whole(test, path, body)

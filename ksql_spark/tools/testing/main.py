@@ -15,7 +15,7 @@ from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.files import SqlTest, find, read
-from ksql_spark.tools.testing.mutations import mutants
+from ksql_spark.tools.testing.mutations import Mutant, mutants
 from ksql_spark.tools.testing.running import Result, Runner
 from ksql_spark.tools.testing.variations import VARIATIONS
 from ksql_spark.tools.testing.varying import Variation, Varied, variations
@@ -43,9 +43,10 @@ def main(argv: Sequence[str]) -> int:
         changes = [name for name in VARIATIONS if getattr(options, name)]
         if options.mutate and (changes or options.partitions):
             raise OptionProblem("--mutate changes queries, the other options change the input: choose one.")
+        mutated = [(test, mutants(test)) for test in tests] if options.mutate else []
         with _Engine(options, console) as engine:
             if options.mutate:
-                return _mutate(tests, engine.client, options.timeout, console)
+                return _mutate(mutated, engine.client, options.timeout, console)
             if changes or options.partitions:
                 return _vary(tests, engine, options, variations(changes, options.partitions))
             return _run(tests, Runner(engine.client, options.timeout), console)
@@ -112,11 +113,13 @@ def _run(tests: Sequence[SqlTest], runner: Runner, console: Console) -> int:
     return FAILED if failed else 0
 
 
-def _mutate(tests: Sequence[SqlTest], client: Client, timeout_s: float, console: Console) -> int:
+def _mutate(
+    tests: Sequence[tuple[SqlTest, Sequence[Mutant]]], client: Client, timeout_s: float, console: Console
+) -> int:
     """Run each test, then once for each of its mutants; the exit code."""
     failed = survived = found = 0
-    for number, test in enumerate(tests):
-        if number == 0 or tests[number - 1].path != test.path:
+    for number, (test, changes) in enumerate(tests):
+        if number == 0 or tests[number - 1][0].path != test.path:
             console.line(console.bold(str(test.path)))
         with console.busy(test.name):
             result = Runner(client, timeout_s).run(test)
@@ -126,7 +129,6 @@ def _mutate(tests: Sequence[SqlTest], client: Client, timeout_s: float, console:
             continue
         # a record that does not come any more need not be waited for as long as the slowest one that does
         runner = Runner(client, min(timeout_s, max(_LEAST_S, 3 * result.seconds)))
-        changes = mutants(test)
         survivors = []
         for at, mutant in enumerate(changes, 1):
             with console.busy(f"{test.name}: change {at} of {len(changes)}"):
@@ -138,7 +140,7 @@ def _mutate(tests: Sequence[SqlTest], client: Client, timeout_s: float, console:
         of = f"{len(changes) - len(survivors)} of {len(changes)} changes found"
         console.line(f"  {verdict}  {test.name}  {console.dim(of)}")
         for mutant in survivors:
-            console.line(f"          {test.path.name}:{mutant.line}: {mutant.before}  →  {mutant.after}")
+            console.line(f"          {test.path.name}:{mutant.line}: {mutant}")
     console.line(f"{found} changes found, {survived} survived, {failed} tests failed")
     return FAILED if failed or survived else 0
 

@@ -9,9 +9,11 @@ from sqlglot import exp
 
 from ksql_spark import grammar
 from ksql_spark.grammar import nodes
+from ksql_spark.grammar.generator import time_text, within_text
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertSelect
 from ksql_spark.grammar.statements.sources import CreateAsSelect
+from ksql_spark.shell.options import OptionProblem
 from ksql_spark.tools.testing.files import SqlTest
 
 #: an operator -> what stands in its place
@@ -44,11 +46,18 @@ class Mutant:
     before: str
     after: str
 
+    def __str__(self) -> str:
+        """The change."""
+        return f"{self.before}  →  {self.after}"
+
 
 def mutants(test: SqlTest) -> list[Mutant]:
     """The mutants of a test: one for each change of CREATE … AS SELECT and INSERT INTO … SELECT.
 
-    A test that expects an error has none.
+    A test that expects an error has none. Those that the test calls equivalent are left out.
+
+    Raises:
+        OptionProblem: the test calls a change equivalent that is none of its changes.
     """
     if test.expects_error:
         return []
@@ -65,7 +74,17 @@ def mutants(test: SqlTest) -> list[Mutant]:
         for changed, before, after in _changed(statement):
             text = test.text[:start] + grammar.render(changed) + test.text[start + len(part.text) :]
             found.append(Mutant(replace(test, text=text), part.line, before, after))
-    return found
+    equivalent = {_spaced(text): text for text in test.equivalents}
+    for unknown in equivalent.keys() - {_spaced(str(mutant)) for mutant in found}:
+        raise OptionProblem(
+            f"{test.path}:{test.line}: --@equivalent: {equivalent[unknown]}: --mutate makes no such change"
+            " of this test. Copy the text behind SURVIVED."
+        )
+    return [mutant for mutant in found if _spaced(str(mutant)) not in equivalent]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True)
@@ -95,11 +114,20 @@ def _changes_of(node: exp.Expr) -> Iterator[_Change]:
         case nodes.IntegerLiteral() if isinstance(node.parent, (exp.Binary, exp.Between)):
             greater = nodes.IntegerLiteral(this=str(node.value + 1), is_string=False)
             yield _replacement(node, greater, within=node.parent)
-        case nodes.FunctionCall() if node.name in _AGGREGATES and not node.order_by:
-            other_name = exp.to_identifier(_AGGREGATES[node.name], quoted=False)
-            yield _setting(node, "this", other_name, node.name, _AGGREGATES[node.name])
-        case nodes.Join() if node.kind in _JOINS:
-            yield _setting(node, "kind", _JOINS[node.kind], f"{node.kind} JOIN", f"{_JOINS[node.kind]} JOIN")
+        case nodes.FunctionCall():
+            if node.name in _AGGREGATES and not node.order_by:
+                other_name = exp.to_identifier(_AGGREGATES[node.name], quoted=False)
+                yield _setting(node, "this", other_name, node.name, _AGGREGATES[node.name])
+            if node.condition is not None:
+                text = f"FILTER (WHERE {grammar.render(node.condition)})"
+                yield _setting(node, "condition", None, text, "no FILTER")
+        case nodes.Join():
+            if (kind := _JOINS.get(node.kind)) is not None:
+                yield _setting(node, "kind", kind, f"{node.kind} JOIN", f"{kind} JOIN")
+            if node.within is not None:
+                yield from _changes_of_within(node, "within", node.within)
+        case nodes.MatchRecognize() if node.within is not None:
+            yield _longer_within(node, node.within)
         case nodes.Select():
             for clause in ("where", "having"):
                 if (condition := node.args.get(clause)) is not None:
@@ -109,6 +137,10 @@ def _changes_of(node: exp.Expr) -> Iterator[_Change]:
                 yield _setting(node, "distinct", False, "SELECT DISTINCT", "SELECT")
             if node.window is not None:
                 yield from _changes_of_window(node, node.window)
+            if node.within is not None:
+                yield _longer_within(node, node.within)
+            if node.join_within is not None:
+                yield from _changes_of_within(node, "join_within", node.join_within)
 
 
 def _is_key_of_join(node: exp.Expr) -> bool:
@@ -120,15 +152,33 @@ def _is_key_of_join(node: exp.Expr) -> bool:
 
 
 def _changes_of_window(node: nodes.Select, window: nodes.Window) -> Iterator[_Change]:
-    size, grace = window.size, window.grace
-    longer = replace(window, size=replace(size, amount=size.amount * 2))
-    yield _setting(
-        node, "window", longer, f"SIZE {size.amount} {size.unit}", f"SIZE {size.amount * 2} {size.unit}"
-    )
-    if grace is not None and grace.amount:
-        strict = replace(window, grace=replace(grace, amount=0))
-        text = f"GRACE PERIOD {grace.amount} {grace.unit}"
-        yield _setting(node, "window", strict, text, f"GRACE PERIOD 0 {grace.unit}")
+    longer = replace(window, size=_twice(window.size))
+    yield _setting(node, "window", longer, f"SIZE {time_text(window.size)}", f"SIZE {time_text(longer.size)}")
+    yield from _no_grace(node, "window", window)
+
+
+def _changes_of_within(node: exp.Expr, name: str, within: nodes.Within) -> Iterator[_Change]:
+    longer = replace(within, before=_twice(within.before), after=_twice(within.after))
+    if longer != within:
+        spans = [within_text(replace(each, grace=None)) for each in (within, longer)]
+        yield _setting(node, name, longer, *spans)
+    yield from _no_grace(node, name, within)
+
+
+def _no_grace(node: exp.Expr, name: str, clause: nodes.Window | nodes.Within) -> Iterator[_Change]:
+    if clause.grace is not None and clause.grace.amount:
+        none = replace(clause.grace, amount=0)
+        texts = [f"GRACE PERIOD {time_text(each)}" for each in (clause.grace, none)]
+        yield _setting(node, name, replace(clause, grace=none), *texts)
+
+
+def _longer_within(node: exp.Expr, within: nodes.TimeSpan) -> _Change:
+    longer = _twice(within)
+    return _setting(node, "within", longer, f"WITHIN {time_text(within)}", f"WITHIN {time_text(longer)}")
+
+
+def _twice(span: nodes.TimeSpan) -> nodes.TimeSpan:
+    return replace(span, amount=span.amount * 2)
 
 
 def _replacement(node: exp.Expr, new: exp.Expr, within: exp.Expr | None = None) -> _Change:

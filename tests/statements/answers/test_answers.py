@@ -30,7 +30,7 @@ from ksql_spark.runtime.queries.definition import QueryDefinition
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.services.python_functions import PythonFunctions
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Change, Place, TracedRecords
+from ksql_spark.spark.tracing import Change, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
 from ksql_spark.statements.rows.tracing import Decoded
 from tests.connect_server import ConnectServer
@@ -297,7 +297,7 @@ def test_bodies_are_as_they_were(
     monkeypatch.setattr(effects, "ends_of", lambda sources, _: {source.topic: {0: 9} for source in sources})
     changes = [Change(b"a", None, b'{"C0": "a"}')]
     monkeypatch.setattr(tracing, "differences", lambda *_, **__: (1, changes))
-    monkeypatch.setattr(tracing, "written", lambda *_: {b"a": places})
+    monkeypatch.setattr(tracing, "written", lambda *_: {b"a": [WrittenRow(places[0], changes[0].after)]})
     found = "".join(settled(line) + "\n" for line in answers(make_world, tmp_path))
     if os.environ.get("ANSWERS") == "write":
         FILE.write_text(found, encoding="utf-8")

@@ -13,7 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.spark import tracing
-from ksql_spark.spark.tracing import Change, Edit, Place, TracedRecords
+from ksql_spark.spark.tracing import Change, Edit, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
 from ksql_spark.statements.rows import tracing as rows
 from ksql_spark.statements.rows.tracing import Decoded
@@ -53,7 +53,7 @@ def finding(world: World, monkeypatch: pytest.MonkeyPatch) -> Finding:
     world.admin.ends[("s", 0)] = 9
     monkeypatch.setattr(tracing, "find", made.find)
     monkeypatch.setattr(tracing, "differences", made.differences)
-    monkeypatch.setattr(tracing, "written", lambda *_: {b"key": [PLACE]})
+    monkeypatch.setattr(tracing, "written", lambda *_: {b"key": [WrittenRow(PLACE, b'{"C0": "c"}')]})
     monkeypatch.setattr(rows, "_columns", lambda places, *_: dict.fromkeys(places, decoded))
     monkeypatch.setattr(effects, "columns_at", lambda *_: (61_000, decoded))
     return made
