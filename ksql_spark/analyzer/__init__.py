@@ -27,6 +27,7 @@ from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.relations.query_log import topic_of
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
+from ksql_spark.analyzer.rows.pairs import Pairs, bind_pairs, is_join_of_streams
 from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import (
@@ -42,6 +43,7 @@ __all__ = [
     "BoundChange",
     "BoundInsert",
     "BoundRow",
+    "Pairs",
     "Recomputation",
     "Scope",
     "appended",
@@ -55,6 +57,7 @@ __all__ = [
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",
+    "bind_pairs",
     "bind_persistent",
     "bind_predicate",
     "bind_query",
@@ -73,6 +76,7 @@ __all__ = [
     "evolve_of",
     "fitted",
     "infer_columns",
+    "is_join_of_streams",
     "is_stateless",
     "kind_of_result",
     "mirrored_withins",

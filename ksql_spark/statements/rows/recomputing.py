@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
-from ksql_spark.analyzer import Recomputation
+from ksql_spark.analyzer import Pairs, Recomputation
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Literal
 from ksql_spark.kafka.consumer import Record, read_at
@@ -15,6 +16,7 @@ from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark import batch, replay, tracing
+from ksql_spark.spark.sources import BatchRanges
 from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import StatementContext
 from ksql_spark.statements.queries.batch_ranges import batch_ranges
@@ -122,12 +124,10 @@ def compute(
         [recomputation.input],
         starts_per_source(query, [source], context),
         [ends],
-        batch_ranges(bounded(recomputation.input, 0 if recomputation.has_sessions else span[0]), services),
+        batch_ranges(_bounded(recomputation.input, 0 if recomputation.has_sessions else span[0]), services),
         asked=[asked],
     )
-
-    def setting(name: str) -> Any:
-        return services.queries.environment.setting(query, name)
+    setting = partial(services.queries.environment.setting, query)
 
     of = replay.Parts(*parts)
     times = replay.stream_times(own, recomputation, of, frames, processed, setting)
@@ -137,8 +137,7 @@ def compute(
     for record, part, is_asked, unwritable in replay.recomputed(
         own, recomputation, query.plan, query.sink_partitions, of, frames, span, setting
     ):
-        if unwritable is not None:
-            raise KsqlError("INVALID_STATEMENT", reason=f"A row cannot be written: {unwritable}")
+        check_writable(unwritable)
         place = (record.partition or 0, record.key)
         time_ms = record.timestamp_ms or 0
         rows[place] = Record(record.topic, place[0], -1, time_ms, record.key, record.value)
@@ -148,7 +147,72 @@ def compute(
     return Computed(rows, part_of, of_asked, times)
 
 
-def bounded(relation: nodes.Source, first_ms: int) -> nodes.Node:
+def compute_pairs(
+    query: ManagedQuery,
+    join: Pairs,
+    records: Records,
+    processed: Mapping[str, Mapping[int, int]],
+    context: StatementContext,
+) -> list[replay.Counted]:
+    """Compute the rows of a join again that pairs with some records make.
+
+    Args:
+        query: the join.
+        join: the batch.
+        records: those records.
+        processed: how far the query has read its topics.
+        context: of the statement.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT if a row cannot be written.
+    """
+    services = context.services
+    sources = [relation.source for relation in join.inputs]
+    ends = ends_of(sources, context)
+    row_count = sum(sum(each.values()) for each in ends.values())
+    own = batch.session_for(services.spark.session(), join.root, row_count)
+    # a row with its own time may equal one of any other pair
+    first_ms = 0 if query.plan.sink.timestamp is not None else max(0, records.span[0] - join.reach_ms)
+    ranges = [batch_ranges(_bounded(relation, first_ms), services) for relation in join.inputs]
+    frames = tracing.inputs(
+        own,
+        services.client_settings("consumer", context.properties),
+        join.inputs,
+        starts_per_source(query, sources, context),
+        [ends[source.topic] for source in sources],
+        BatchRanges(
+            {topic: start for each in ranges for topic, start in each.starts.items()},
+            {topic: archive for each in ranges for topic, archive in each.archives.items()},
+        ),
+        asked=[records.places[source.topic] for source in sources],
+    )
+    found = list(
+        replay.pairs(
+            own,
+            join,
+            query.plan,
+            query.sink_partitions,
+            frames,
+            [processed.get(source.topic, {}) for source in sources],
+            partial(services.queries.environment.setting, query),
+        )
+    )
+    for each in found:
+        check_writable(each.unwritable)
+    return found
+
+
+def check_writable(reason: str | None) -> None:
+    """Refuse a row that cannot be written.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if reason is not None:
+        raise KsqlError("INVALID_STATEMENT", reason=f"A row cannot be written: {reason}")
+
+
+def _bounded(relation: nodes.Source, first_ms: int) -> nodes.Node:
     """A plan that reads a stream from a time on.
 
     Later records are read, too: they tell how far the query is.
@@ -173,6 +237,6 @@ def whole_from_ms(query: ManagedQuery, relation: nodes.Source, context: Statemen
 
 
 __all__ = [
-    "END_MS", "NOTHING", "Computed", "Records", "bounded", "compute", "counted", "named_records",
+    "END_MS", "NOTHING", "Computed", "Records", "compute", "compute_pairs", "counted", "named_records",
     "whole_from_ms",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer import Recomputation
+from ksql_spark.analyzer import Pairs, Recomputation
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.authorization import Role as UserRole
 from ksql_spark.authorization import check_source
@@ -18,10 +18,11 @@ from ksql_spark.grammar.statements.lifecycle import ReplayLateRows, Reprocess
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.queries import Job
 from ksql_spark.runtime.queries import verification
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.reprocessing import Corrections
+from ksql_spark.runtime.queries.reprocessing import Additions, Corrections
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME
@@ -39,6 +40,7 @@ from ksql_spark.statements.rows.recomputing import (
     Computed,
     Records,
     compute,
+    compute_pairs,
     counted,
     named_records,
     whole_from_ms,
@@ -78,8 +80,12 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     query = context.services.queries.find(statement.query_id)
     if query is None or query.logical is None:
         raise invalid(f"{statement.query_id} is no persistent query that runs.", statement.this)
-    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY LATE ROWS")
     entries = bind_entries(statement, _LATE, context)
+    if analyzer.is_join_of_streams(query.logical):
+        writer_of(query.plan.sink.name, context, "REPLAY LATE ROWS")
+        join = analyzer.bind_pairs(query.logical, statement)
+        return _action(query, lambda: _add_pairs(statement, query, join, entries, context), context)
+    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY LATE ROWS")
     task = _Task(query, recomputation, None, context)
 
     def run() -> Entity:
@@ -87,6 +93,50 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
         return task.run(statement.source_text, records.span, records, is_preview=statement.preview)
 
     return _action(query, run, context)
+
+
+def _add_pairs(
+    statement: ReplayLateRows, query: ManagedQuery, join: Pairs, entries: Job, context: StatementContext
+) -> Entity:
+    """Add the pairs of a join that were missed because of late rows."""
+    queries, sink = context.services.queries, query.plan.sink
+    records = named_records(entries, [relation.source.topic for relation in join.inputs], context)
+    found = []
+    if any(records.places.values()):
+        processed = Corrections(queries, query).processed()
+        found = compute_pairs(query, join, records, processed, context)
+    additions = Additions(queries, sink.topic, [(row.record, row.pairs, row.asked) for row in found])
+    added = additions.missing() if statement.preview else additions.write(writer_id(query, context))
+    rows = [Record(r.topic, n, -1, r.timestamp_ms or 0, r.key, r.value) for n, r in enumerate(added)]
+    by_place = {(row.partition, row.key): row for row in rows}
+    compared = verification.compare({}, by_place, _readers(query, context))
+    would = "would be added" if statement.preview else "added"
+    parts = [f"{counted(len(added), 'row')} of {sink.name} {would}: pairs of late rows that it lacked."]
+    if records.unknown:
+        parts.append(records.left_alone())
+    return RowsReprocessed(
+        statement_text=statement.source_text,
+        name=sink.name,
+        query_id=query.id,
+        is_preview=statement.preview,
+        windows=0,
+        open_windows=0,
+        gone_windows=0,
+        changed=len(added),
+        removed=0,
+        samples=samples_of(compared, sink, sink),
+        message=" ".join(parts),
+    )
+
+
+def _readers(
+    query: ManagedQuery, context: StatementContext
+) -> tuple[verification.RowReader, verification.RowReader]:
+    """What reads the rows of a query's sink."""
+    split = partial(split_key, window=query.plan.sink.window)
+    pair = serdes(query.plan.sink, query.plan.records, context.services.registry)
+    reader = verification.RowReader(split, *pair)
+    return reader, reader
 
 
 def _action(query: ManagedQuery, run: Callable[[], Entity], context: StatementContext) -> Action:
@@ -219,7 +269,8 @@ class _Task:
         rows = self._corrections.rows()
         done, computed = selection.places(rows), selection.computed.rows
         new = {p: computed[p] for p in done if p in computed and computed[p].value is not None}
-        compared = verification.compare({p: rows[p] for p in done if p in rows}, new, self._readers())
+        old = {p: rows[p] for p in done if p in rows}
+        compared = verification.compare(old, new, _readers(self._query, self._context))
         if not is_preview and any(compared.differences):
 
             def replaced(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
@@ -227,7 +278,7 @@ class _Task:
 
             written = self._corrections.write(replaced, new, writer_id(self._query, self._context))
             compared = compared._replace(differences=written)
-        windows = {selection.window(place) for place in done if place in rows or place in new}
+        windows = {selection.window(place) for place in (*old, *new)}
         left = {
             "the query still adds to them": len(selection.open),
             "records of them are gone": len(selection.gone),
@@ -279,12 +330,6 @@ class _Task:
             for (index,) in evaluate_rows(session, self._sink, numbered, number, self._condition):
                 met.add(some[index])
         return met
-
-    def _readers(self) -> tuple[verification.RowReader, verification.RowReader]:
-        split = partial(split_key, window=self._sink.window)
-        pair = serdes(self._sink, self._query.plan.records, self._services.registry)
-        reader = verification.RowReader(split, *pair)
-        return reader, reader
 
     def _answer(
         self,
