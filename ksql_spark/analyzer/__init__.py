@@ -28,7 +28,12 @@ from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.relations.query_log import topic_of
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.pairs import Pairs, bind_pairs, is_join_of_streams
-from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
+from ksql_spark.analyzer.rows.recomputing import (
+    Recomputation,
+    bind_recomputation,
+    bind_selection,
+    is_recomputable,
+)
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import (
     bind_effects,
@@ -77,6 +82,7 @@ __all__ = [
     "fitted",
     "infer_columns",
     "is_join_of_streams",
+    "is_recomputable",
     "is_stateless",
     "kind_of_result",
     "mirrored_withins",

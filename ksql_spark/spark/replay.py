@@ -113,6 +113,8 @@ def recomputed(
     frames: Iterable[DataFrame],
     span: tuple[int, int],
     setting: Callable[[str], Any],
+    *,
+    only_asked: bool,
 ) -> Iterator[Recomputed]:
     """The rows of a windowed table, computed again.
 
@@ -126,10 +128,12 @@ def recomputed(
         span: the least start of the windows that are wanted, and their greatest end, epoch ms; sessions are
             computed all, because those that overlap depend on each other.
         setting: effective value of a property, by name.
+        only_asked: whether only rows are wanted that are made of records that are asked for.
     """
     rows = batch.build(session, recomputation.root, frames, setting)
     if not recomputation.has_sessions:
         rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
+        rows = rows.filter(IS_ASKED) if only_asked else rows
     encoded = sinks.encode(
         rows,
         plan.sink,

@@ -24,7 +24,7 @@ from ksql_spark.schema import NULL_VALUE, PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
 from ksql_spark.types import BIGINT, BOOLEAN
 
 #: the windows whose rows can be computed again
-WINDOWS = ("TUMBLING", "HOPPING", "SESSION")
+_WINDOWS = ("TUMBLING", "HOPPING", "SESSION")
 #: the columns with a record's place, and whether a row has a record that is asked for
 PARTITION, OFFSET, IS_ASKED = "__PARTITION", "__OFFSET", "__IS_ASKED"
 
@@ -68,6 +68,16 @@ class Recomputation:
         return self.gap_ms + self.windows.grace_ms + self.every_ms + is_after
 
 
+def is_recomputable(query: PersistentQuery) -> bool:
+    """Whether bind_recomputation knows how to compute the rows of a query again."""
+    parts = Parts.of(query.root, (column.name for column in query.root.schema.columns))
+    windows = parts.window
+    if windows is None or windows.kind not in _WINDOWS or windows.calendar is not None:
+        return False
+    read = [node for node in walk(parts.below) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
+    return len(read) == 1 and isinstance(read[0], Source) and not read[0].source.is_table
+
+
 def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -> Recomputation:
     """The batch for all rows of ``query``.
 
@@ -79,13 +89,11 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
     Raises:
         KsqlError: INVALID_STATEMENT if its rows cannot be computed again while it runs.
     """
+    if not is_recomputable(query):
+        _refuse(query, statement, what)
     parts = Parts.of(query.root, (column.name for column in query.root.schema.columns))
     aggregate, windows = parts.aggregate, parts.window
-    if aggregate is None or windows is None or windows.kind not in WINDOWS or windows.calendar is not None:
-        _refuse(query, statement, what)
-    read = [node for node in walk(parts.below) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
-    if not all(isinstance(node, Source) and not node.source.is_table for node in read) or len(read) > 1:
-        _refuse(query, statement, what)
+    assert aggregate is not None and windows is not None
     tracer = Tracer(is_ordered=parts.is_ordered, statement=what, asks=True)
     carried = tracer.carried(parts.below)
     rows = of_groups(Filter(carried, tracer.passes), aggregate)
@@ -157,11 +165,6 @@ def bind_selection(
 
 
 __all__ = [
-    "IS_ASKED",
-    "OFFSET",
-    "PARTITION",
-    "WINDOWS",
-    "Recomputation",
-    "bind_recomputation",
-    "bind_selection",
-]
+    "IS_ASKED", "OFFSET", "PARTITION", "Recomputation", "bind_recomputation", "bind_selection",
+    "is_recomputable",
+]  # fmt: skip

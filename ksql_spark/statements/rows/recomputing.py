@@ -92,7 +92,7 @@ def compute(
     query: ManagedQuery,
     recomputation: Recomputation,
     span: tuple[int, int],
-    asked: Collection[Position],
+    asked: Collection[Position] | None,
     processed: Mapping[int, int],
     context: StatementContext,
 ) -> Computed:
@@ -102,7 +102,7 @@ def compute(
         query: what maintains the table.
         recomputation: the batch.
         span: the time that the windows overlap, epoch ms.
-        asked: the records that are asked for.
+        asked: the records whose rows are asked for; None: all rows are.
         processed: how far the query has read its topic.
         context: of the statement.
 
@@ -125,17 +125,24 @@ def compute(
         starts_per_source(query, [source], context),
         [ends],
         batch_ranges(_bounded(recomputation.input, 0 if recomputation.has_sessions else span[0]), services),
-        asked=[asked],
+        asked=[asked or ()],
     )
     setting = partial(services.queries.environment.setting, query)
-
     of = replay.Parts(*parts)
     times = replay.stream_times(own, recomputation, of, frames, processed, setting)
     rows: dict[Place, Record] = {}
     part_of: dict[Place, int] = {}
     of_asked = set()
     for record, part, is_asked, unwritable in replay.recomputed(
-        own, recomputation, query.plan, query.sink_partitions, of, frames, span, setting
+        own,
+        recomputation,
+        query.plan,
+        query.sink_partitions,
+        of,
+        frames,
+        span,
+        setting,
+        only_asked=asked is not None,
     ):
         check_writable(unwritable)
         place = (record.partition or 0, record.key)

@@ -1,4 +1,4 @@
-"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 85)."""
+"""REPROCESS, REPLAY LATE ROWS and REPLAY ERRORS: computes rows again, and corrects them (ADR 85)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import RowsReprocessed
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression
-from ksql_spark.grammar.statements.lifecycle import ReplayLateRows, Reprocess
+from ksql_spark.grammar.statements.lifecycle import ReplayErrors, ReplayLateRows, Reprocess
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
@@ -29,6 +29,7 @@ from ksql_spark.schema import ROWTIME
 from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.definitions.describe_evolution import samples_of
+from ksql_spark.statements.rows import failed_records
 from ksql_spark.statements.rows.failed_records import (
     bind_entries,
     check_known_queries,
@@ -51,6 +52,10 @@ from ksql_spark.types import BIGINT
 _LATE = """
 SELECT `TOPIC`, `PARTITION`, `OFFSET`, UNIX_TIMESTAMP(`EVENT_TIME`) AS T
 FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
+"""
+#: an error does not tell its record's time
+_FAILED = """
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, CAST(0 AS BIGINT) AS T FROM (SELECT * FROM ERRORS OF `X`);
 """
 #: how many rows a condition is evaluated for at once
 _AT_ONCE = 1_000
@@ -91,6 +96,22 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     def run() -> Entity:
         records = named_records(entries, [recomputation.input.source.topic], context)
         return task.run(statement.source_text, records.span, records, is_preview=statement.preview)
+
+    return _action(query, run, context)
+
+
+def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
+    """Compute the rows of failed records again; without state, send the records through their query."""
+    query = context.services.queries.find(statement.query_id)
+    if query is None or query.logical is None or not analyzer.is_recomputable(query.logical):
+        return failed_records.replay_errors(statement, context)
+    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY ERRORS")
+    entries = bind_entries(statement, _FAILED, context)
+    task = _Task(query, recomputation, None, context)
+
+    def run() -> Entity:
+        records = named_records(entries, [recomputation.input.source.topic], context)
+        return task.run(statement.source_text, (0, END_MS), records, is_preview=False)
 
     return _action(query, run, context)
 
@@ -289,8 +310,8 @@ class _Task:
         """What is computed again; computes it."""
         query, recomputation, context = self._query, self._recomputation, self._context
         source = recomputation.input.source
-        asked = () if records is None else records.places[source.topic]
-        if records is not None and not asked:
+        asked = None if records is None else records.places[source.topic]
+        if asked is not None and not asked:
             computed = NOTHING
         else:
             processed = self._corrections.processed().get(source.topic, {})
@@ -364,4 +385,4 @@ class _Task:
         )
 
 
-__all__ = ["replay_late_rows", "reprocess"]
+__all__ = ["replay_errors", "replay_late_rows", "reprocess"]
