@@ -85,12 +85,13 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     query = context.services.queries.find(statement.query_id)
     if query is None or query.logical is None:
         raise invalid(f"{statement.query_id} is no persistent query that runs.", statement.this)
-    entries = bind_entries(statement, _LATE, context)
     if analyzer.is_join_of_streams(query.logical):
         writer_of(query.plan.sink.name, context, "REPLAY LATE ROWS")
         join = analyzer.bind_pairs(query.logical, statement)
+        entries = bind_entries(statement, _LATE, context)
         return _action(query, lambda: _add_pairs(statement, query, join, entries, context), context)
     recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY LATE ROWS")
+    entries = bind_entries(statement, _LATE, context)
     task = _Task(query, recomputation, None, context)
 
     def run() -> Entity:
