@@ -22,7 +22,7 @@ class SourceRecord(Body):
     """A record of the row.
 
     Args:
-        timestamp: its event time, epoch milliseconds.
+        timestamp: its event time, epoch milliseconds; null: it is gone.
         reason: why it was dropped; null: it was used.
         columns: its columns by name, and its window's bounds; null: it is gone, or cannot be read any more.
         origin: of a change that Debezium has captured: ``table``, ``transaction``, ``position``.
@@ -31,7 +31,7 @@ class SourceRecord(Body):
     topic: str
     partition: int
     offset: int
-    timestamp: int
+    timestamp: int | None
     reason: str | None
     columns: Mapping[str, Any] | None
     origin: Omitted[Mapping[str, str]] = None

@@ -50,15 +50,19 @@ class Calendar:
 
     def end_ms(self, time_ms: int) -> int:
         """The end of the window that a time is in; both in ms since 1970. No record has other times."""
+        return self.bounds_ms(time_ms)[1]
+
+    def bounds_ms(self, time_ms: int) -> tuple[int, int]:
+        """The start and the end of the window that a time is in, as ``end_ms``."""
         if not 0 <= time_ms <= LATEST_TIME_MS:
-            return time_ms
+            return time_ms, time_ms
         zone = ZoneInfo(self.zone)
         number = self._number(_clock(time_ms, zone))
-        while self._begin(number, zone) > time_ms:
+        while (start := self._begin(number, zone)) > time_ms:
             number -= 1
         while (end := self._begin(number + 1, zone)) <= time_ms:
-            number += 1
-        return end
+            number, start = number + 1, end
+        return max(start, 0), end
 
     def _number(self, clock_ms: int) -> int:
         """The number of the window at ``clock_ms``; the next one's or the one's before it near its bounds."""

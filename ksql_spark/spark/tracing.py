@@ -137,8 +137,21 @@ def differences(
     *,
     is_table: bool,
     most: int,
+    without: Sequence[Mapping[Position, Edit]],
 ) -> tuple[int, list[Change]]:
     """Read the topics of ``effect`` twice, with and without ``edits`` of its inputs.
+
+    Args:
+        session: any session.
+        consumer: settings of Kafka's consumers.
+        effect: computes the rows.
+        starts: for each input the offsets where the query began; a partition that lacks: at its beginning.
+        ends: for each input the offsets after the last records.
+        edits: for each input what its records are replaced by.
+        setting: effective value of a property, by name.
+        is_table: whether equal rows are one.
+        most: how many rows are returned.
+        without: edits that are made both times.
 
     Returns:
         how many rows differ, and the first ``most`` of them.
@@ -155,7 +168,8 @@ def differences(
         encoded = frame.selectExpr(f"{key} AS key", f"{row} AS row", f"{number} AS n")
         return encoded.distinct() if is_table else encoded
 
-    both = rows(1, [{} for _ in edits]).unionAll(rows(-1, edits))
+    with_both = [{**each, **more} for each, more in zip(without, edits, strict=True)]
+    both = rows(1, without).unionAll(rows(-1, with_both))
     differing = both.groupBy("key", "row").agg(expr("sum(n) AS n")).filter("n <> 0")
     changes = differing.groupBy("key").agg(
         expr("max(if(n < 0, row, NULL)) AS before"), expr("max(if(n > 0, row, NULL)) AS after")

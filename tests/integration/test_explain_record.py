@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -129,3 +130,57 @@ def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
     assert (after["outcome"], after["notes"]) == ("late", [
         "Late records came since revision 2 of the row, so it is not told whether that has this one."
     ])  # fmt: skip
+
+
+def test_what_people_meet(told: Callable[[str], dict[str, Any]]) -> None:
+    """A captured change, a record that cannot be read, months, windows with late records."""
+    topic, line = f"{PREFIX}captured", f"{PREFIX}lines"
+    source = {
+        "connector": "sqlserver", "db": "shop", "schema": "dbo", "table": "sales", "change_lsn": "27:ac0:2",
+        "commit_lsn": "27:ac0:3",
+    }  # fmt: skip
+    change = {"before": None, "after": {"id": 1, "item": "tea", "n": 2}, "source": source, "op": "c"}
+    told(f"""
+CREATE STREAM raw (k STRING KEY, line STRING)
+  WITH (KAFKA_TOPIC = '{topic}', KEY_FORMAT = 'KAFKA', VALUE_FORMAT = 'KAFKA', PARTITIONS = 1);
+CREATE TABLE sales (id INT PRIMARY KEY, item STRING, n INT)
+  WITH (KAFKA_TOPIC = '{topic}', KEY_FORMAT = 'JSON', VALUE_FORMAT = 'JSON', ENVELOPE = 'debezium');
+CREATE TABLE sold AS SELECT item, SUM(n) AS n FROM sales GROUP BY item;
+CREATE STREAM lines (item STRING, n INT) WITH (KAFKA_TOPIC = '{line}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM bytes (data STRING) WITH (KAFKA_TOPIC = '{line}', VALUE_FORMAT = 'KAFKA');
+CREATE TABLE by_month AS SELECT item, COUNT(*) AS c FROM lines
+  WINDOW TUMBLING (SIZE 1 MONTH) GROUP BY item;
+CREATE TABLE by_minute AS SELECT item, COUNT(*) AS c FROM lines
+  WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 0 SECONDS) GROUP BY item;
+INSERT INTO raw VALUES ('{{"id":1}}', '{json.dumps(change)}');
+INSERT INTO lines (ROWTIME, item, n) VALUES (1000, 'tea', 1);
+INSERT INTO lines (ROWTIME, item, n) VALUES (61000, 'tea', 2);
+INSERT INTO lines (ROWTIME, item, n) VALUES (2000, 'tea', 3);
+INSERT INTO bytes (ROWTIME, data) VALUES (62000, 'no JSON');
+""")
+
+    def answer(place: str) -> dict[str, Any]:
+        return told(f"EXPLAIN RECORD {place};")
+
+    until(lambda: answer(f"'{topic}' PARTITION 0 OFFSET 0")["queries"][0]["outcome"] == "changed")
+    found = answer(f"'{topic}' PARTITION 0 OFFSET 0")["record"]
+    assert found["columns"] == {"ID": 1, "ITEM": "tea", "N": 2}
+    assert found["origin"] == {"table": "shop.dbo.sales", "position": "27:ac0:2"}
+
+    def bad() -> dict[str, Any]:
+        return answer(f"'{line}' PARTITION 0 OFFSET 3")
+
+    until(lambda: [each["outcome"] for each in bad()["queries"]] == ["failed", "failed"], bad)
+    assert (bad()["record"]["columns"], bad()["record"]["timestamp"]) == ({"DATA": "no JSON"}, 62000)
+
+    def first() -> dict[str, Any]:
+        return {each["name"]: each["rows"] for each in answer(f"'{line}' PARTITION 0 OFFSET 0")["queries"]}
+
+    def month(count: int) -> dict[str, Any]:
+        return {"ITEM": "tea", "C": count, "WINDOWSTART": 0, "WINDOWEND": 31 * 86_400_000}
+
+    (row,) = first()["BY_MONTH"]
+    assert (row["before"], row["after"]) == (month(2), month(3))
+    # the late record is in the row neither with it nor without it
+    (row,) = first()["BY_MINUTE"]
+    assert (row["before"], row["after"]["C"]) == (None, 1)

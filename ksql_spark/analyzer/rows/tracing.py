@@ -23,15 +23,24 @@ from ksql_spark.analyzer.rows.traced_plans import (
     place,
     replaced,
     step,
+    with_columns,
 )
-from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
+from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.metastore.sources import STREAM, TABLE
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import NamedExpression, call_texts, written_out
 from ksql_spark.plan.nodes import Aggregate, Filter, Node, Project, Source, UnionAll
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.schema import (
+    PSEUDO_COLUMNS,
+    ROWOFFSET,
+    ROWPARTITION,
+    ROWTIME,
+    WINDOW_BOUNDS,
+    WINDOWEND,
+    Column,
+)
 from ksql_spark.types import BIGINT, BOOLEAN, Decimal, Primitive
 
 
@@ -225,8 +234,10 @@ def windows_of(query: PersistentQuery, time_ms: int) -> list[tuple[int, int]] | 
     window = next((a.window_spec for a in aggregates if a is not None and a.window_spec is not None), None)
     if window is None:
         return []
-    if window.calendar is not None or window.kind not in ("HOPPING", "TUMBLING"):
+    if window.kind not in ("HOPPING", "TUMBLING"):
         return None
+    if window.calendar is not None:
+        return [window.calendar.bounds_ms(time_ms)]
     size, step_ms = window.size_ms, window.advance_ms or window.size_ms
     last = time_ms - time_ms % step_ms
     starts = range(last, max(time_ms - size, -1), -step_ms)
@@ -277,13 +288,29 @@ def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, i
         items += map(kept_column, columns[-2:])
         identity += WINDOW_BOUNDS
     rows = of_groups(rows, aggregate)
-    if parts.window is not None:
+    if parts.window is not None and parts.window.calendar is not None:
+        rows = Filter(_in_calendar(rows, windows), call("IS NOT NULL", [ColumnRef(WINDOWEND, BIGINT)], None))
+    elif parts.window is not None:
         rows = windowed(rows, aggregate)
         rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
     result = grouped(rows, parts, tracer)
     if parts.having is not None:
         result = Filter(result, parts.having)
     return Effect(tuple(tracer.inputs), Project(result, (), tuple(items)), tuple(columns), tuple(identity))
+
+
+def _in_calendar(rows: Node, windows: Sequence[tuple[int, int]]) -> Node:
+    """The rows with the bounds of their window, which is one of ``windows``; of others NULL."""
+    time = ColumnRef(ROWTIME, BIGINT)
+    inside = [
+        call("BETWEEN", [time, Literal(start, BIGINT), Literal(end - 1, BIGINT)], None)
+        for start, end in windows
+    ]
+    bounds = []
+    for name, times in zip(WINDOW_BOUNDS, zip(*windows, strict=True), strict=True):
+        cases = zip(inside, (Literal(ms, BIGINT) for ms in times), strict=True)
+        bounds.append(NamedExpression(name, Case(tuple(cases), Literal(None, BIGINT), BIGINT)))
+    return with_columns(rows, bounds)
 
 
 def _is_window(bounds: tuple[int, int]) -> Expression:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,12 +49,14 @@ MOST_ROWS = 20
 _TIMEOUT_S = 30.0
 #: what the processing log says about records: why they failed, and for which windows they came too late
 _LOG = """
-SELECT `MESSAGE`, `CAUSE`, `REPLAYED`, CAST(NULL AS STRING) AS `STEP`, CAST(NULL AS BIGINT) AS `LATE_MS`,
-  CAST(NULL AS BIGINT) AS `GRACE_MS`
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, `MESSAGE`, `CAUSE`, `REPLAYED`, CAST(NULL AS STRING) AS `STEP`,
+  CAST(NULL AS BIGINT) AS `LATE_MS`, CAST(NULL AS BIGINT) AS `GRACE_MS`
 FROM ERRORS OF `{query}` WHERE {where}
-UNION ALL SELECT CAST(NULL AS STRING) AS `MESSAGE`, CAST(NULL AS STRING) AS `CAUSE`, FALSE AS `REPLAYED`,
-  `STEP`, `LATE_MS`, `GRACE_MS`
-FROM LATE ROWS OF `{query}` WHERE {where};
+UNION ALL SELECT `TOPIC`, `PARTITION`, `OFFSET`, CAST(NULL AS STRING) AS `MESSAGE`,
+  CAST(NULL AS STRING) AS `CAUSE`, FALSE AS `REPLAYED`, `STEP`, `LATE_MS`, `GRACE_MS`
+FROM LATE ROWS OF `{query}`
+WHERE {where} OR (`OFFSET` IS NOT NULL AND `STEP` = 'Aggregate'
+  AND UNIX_TIMESTAMP(`EVENT_TIME`) BETWEEN {first} AND {last});
 """
 
 
@@ -73,6 +75,8 @@ def explain_record(statement: ExplainRecord, context: StatementContext) -> Actio
 
 def _explained(statement: ExplainRecord, sources: Sequence[DataSource], context: StatementContext) -> Entity:
     topic, position = statement.topic, (statement.partition, statement.offset)
+    read = {source.name for query in context.services.queries.all() for source in query.plan.sources}
+    sources = sorted(sources, key=lambda source: source.name not in read)
     ends = ends_of(sources, context)[topic]
     if position[0] not in ends:
         raise KsqlError("INVALID_STATEMENT", reason=f"Topic '{topic}' has no partition {position[0]}.")
@@ -80,12 +84,15 @@ def _explained(statement: ExplainRecord, sources: Sequence[DataSource], context:
         reason = f"Partition {position[0]} of topic '{topic}' ends at offset {ends[position[0]]}."
         raise KsqlError("INVALID_STATEMENT", reason=reason)
     found = {source: columns_at(source, position, context) for source in sources}
-    decoded = {source: each for source, each in found.items() if each is not None}
-    first = next(iter(decoded), sources[0])
-    time_ms, columns = decoded.get(first, (0, None))
+    there = [(source, *each) for source, each in found.items() if each is not None]
+    there.sort(key=lambda each: each[2] is None)  # the first one that reads it shows it
+    first, time_ms, columns = there[0] if there else (sources[0], None, None)
     notes = []
-    if not decoded:
-        notes.append("The record is gone, or cannot be read.")
+    if not there:
+        notes.append("The record is gone.")
+    elif columns is None:
+        names = ", ".join(source.name for source in sources)
+        notes.append(f"The record is none of {names}: its bytes cannot be read so. PRINT shows them.")
     if not context.services.queries.figures.log_topic or context.metastore.find(_log_name(context)) is None:
         notes.append(
             "There is no stream over the processing log, so it is not known what was late or failed."
@@ -197,6 +204,7 @@ class _Walk:
             try:
                 self._find(query, result)
             except KsqlError as error:
+                result.outcome = "unknown"
                 result.notes.append(error.message)
         return result
 
@@ -205,25 +213,30 @@ class _Walk:
         bound = query.logical
         assert bound is not None  # it is no push query
         check_topics(query)
+        times = self._taken(query, bound, result)
+        of_times = [analyzer.windows_of(bound, time_ms) for time_ms in times]
+        windows = list(dict.fromkeys(each for those in of_times for each in those or ()))[:MOST_ROWS]
         is_late, is_failed = False, False
-        for message, cause, is_replayed, step, late_ms, grace_ms in self._log(query):
-            if step is not None:
+        late: dict[str, dict[Position, Edit]] = {}
+        for topic, partition, offset, message, cause, is_replayed, step, late_ms, grace_ms in self._log(
+            query, windows
+        ):
+            if (partition, offset) not in self._edits.get(topic, {}):
+                late.setdefault(topic, {})[partition, offset] = Edit(is_gone=True)
+            elif step is not None:
                 is_late = True
                 result.reason(f"It came {period_text(late_ms)} behind stream time, too late for {step}.")
                 if grace_ms is not None:
                     result.reason(f"GRACE PERIOD {period_text(grace_ms)} would have kept it.")
-                continue
-            is_failed = is_failed or not is_replayed
-            since = "Replayed since." if is_replayed else None
-            result.reasons.append(" ".join(str(text) for text in (message, cause, since) if text))
-        if times := self._taken(query, bound, result):
-            windows = [analyzer.windows_of(bound, time_ms) for time_ms in times]
-            if None in windows:
-                result.outcome = "unknown"
-                result.notes.append("Rows of windows that depend on other records are not told.")
             else:
-                wanted = list(dict.fromkeys(each for those in windows for each in those or ()))
-                self._change(query, bound, wanted[:MOST_ROWS], result, is_late=is_late)
+                is_failed = is_failed or not is_replayed
+                since = "Replayed since." if is_replayed else None
+                result.reason(" ".join(str(text) for text in (message, cause, since) if text))
+        if None in of_times:
+            result.outcome = "unknown"
+            result.notes.append("Rows of windows that depend on other records are not told.")
+        elif times:
+            self._change(query, bound, windows, result, late, is_late=is_late)
         if result.outcome != "changed" and (is_failed or is_late):
             result.outcome = "failed" if is_failed else "late"
 
@@ -258,40 +271,62 @@ class _Walk:
         bound: PersistentQuery,
         windows: Sequence[tuple[int, int]],
         result: _Result,
+        late: Mapping[str, Mapping[Position, Edit]],
         *,
         is_late: bool,
     ) -> None:
-        """Compute the rows that differ, and what their records are replaced by."""
+        """Compute the rows that differ, and what their records are replaced by.
+
+        Args:
+            query: the query.
+            bound: what it was bound to.
+            windows: those of the records.
+            result: is completed.
+            late: other records that came too late, by topic: they are in no row that was not corrected.
+            is_late: whether the records came too late themselves.
+        """
         context, sink = self._context, query.plan.sink
         session = context.services.spark.session()
         consumer = context.services.client_settings("consumer", context.properties)
         end = ends_of([sink], context)[sink.topic]
+        has_log = context.metastore.find(_log_name(context)) is not None
         rows: list[ChangedRow] = []
         for effect in analyzer.bind_effects(bound, windows):
             sources = sources_of(effect)
             ends = ends_of(sources, context)
-            count, changes = tracing.differences(
-                session,
-                consumer,
-                effect,
-                starts_per_source(query, sources, context),
-                [ends[source.topic] for source in sources],
-                [self._edits.get(source.topic, {}) for source in sources],
-                context.config.__getitem__,
-                is_table=bound.root.kind == TABLE,
-                most=MOST_ROWS,
+            found = [
+                tracing.differences(
+                    session,
+                    consumer,
+                    effect,
+                    starts_per_source(query, sources, context),
+                    [ends[source.topic] for source in sources],
+                    [self._edits.get(source.topic, {}) for source in sources],
+                    context.config.__getitem__,
+                    is_table=bound.root.kind == TABLE,
+                    most=MOST_ROWS,
+                    without=[without.get(source.topic, {}) for source in sources],
+                )
+                for without in ([{}] if is_late or not late else [{}, late])
+            ]
+            corrected, of_query = (
+                {each.key: each for each in changes} for _, changes in (found[0], found[-1])
             )
-            keys = [change.key for change in changes]
+            keys = {**corrected, **of_query}
             written = tracing.written(session, consumer, sink, effect, keys, end) if keys else {}
-            result.count += count
-            for change in changes:
-                there = written.get(change.key, [])
-                if self._is_made(query, effect, change, there, result, is_late=is_late):
-                    places = [each.place for each in there]
-                    self._replace(sink, change, places)
-                    rows.append(_changed(effect, change, places))
-                else:
-                    result.count -= 1
+            result.count += found[-1][0] - len(of_query)
+            for key in keys:
+                there = written.get(key, [])
+                revision = self._revision(sink, there) if is_late or late else 1
+                change = (corrected if revision > 1 else of_query).get(key)
+                if change is None:
+                    continue
+                if has_log and not _is_made(query, effect, change, there, result, revision, is_late=is_late):
+                    continue
+                places = [each.place for each in there]
+                self._replace(sink, change, places)
+                rows.append(_changed(effect, change, places))
+        result.count += len(rows)
         result.rows = tuple(rows)
         result.outcome = "changed" if rows else "unchanged"
         if result.count > len(rows):
@@ -299,45 +334,11 @@ class _Walk:
         if any(row.offset is None for row in rows):
             result.notes.append("Rows without an offset are not followed: no record has them.")
 
-    def _is_made(
-        self,
-        query: ManagedQuery,
-        effect: Effect,
-        change: Change,
-        written: Sequence[WrittenRow],
-        result: _Result,
-        *,
-        is_late: bool,
-    ) -> bool:
-        """Whether the change is in the sink, where a late record is only after a correction; adds notes."""
-        sink = query.plan.sink
-        if not (is_late or sink.is_table):
-            return True
-        now = written[-1].row if written else None
-        if _is_same(now, change.before, effect):
-            if not is_late:
-                result.note("Not in all rows: it came too late for them, or the query has not read it yet.")
-            return False
-        is_in = _is_same(now, change.after, effect)
-        if not is_late:
-            if not is_in and sink.window is not None:
-                result.note(
-                    "Late records count here that are not in the table: its rows have other values. "
-                    f"REPLAY LATE ROWS OF {query.id}; puts them back."
-                )
-            return True
-        if not sink.is_table:
-            return is_in
-        revision = self._revision(sink, written[-1].place) if written else 1
-        of_row = f"revision {revision} of the row" if revision > 1 else "the row"
-        if is_in:
-            result.reason(f"It was put back since: {of_row} has it.")
-        elif revision > 1:
-            result.note(f"Late records came since {of_row}, so it is not told whether that has this one.")
-        return is_in
-
-    def _revision(self, sink: DataSource, place: Place) -> int:
-        admin = self._context.services.admin
+    def _revision(self, sink: DataSource, written: Sequence[WrittenRow]) -> int:
+        """That of the row that is there now."""
+        if not written:
+            return 1
+        place, admin = written[-1].place, self._context.services.admin
         found = read_at(admin.servers, sink.topic, {place.partition: [place.offset]}, admin.settings)
         return max(map(revision_of, found), default=1)
 
@@ -346,8 +347,8 @@ class _Walk:
         for place in places:
             self._edits.setdefault(sink.topic, {})[place.partition, place.offset] = edit
 
-    def _log(self, query: ManagedQuery) -> list[list[Any]]:
-        """The rows of the processing log about the records."""
+    def _log(self, query: ManagedQuery, windows: Sequence[tuple[int, int]]) -> list[list[Any]]:
+        """The rows of the processing log about the records, and others that were late for the windows."""
         context = self._context
         topics = {source.topic for source in query.plan.sources}
         conditions = [
@@ -358,7 +359,9 @@ class _Walk:
         ]
         if context.metastore.find(_log_name(context)) is None:
             return []
-        parsed = grammar.parse_one(_LOG.format(query=query.id, where=" OR ".join(conditions)))
+        first, last = min((s for s, _ in windows), default=1), max((e for _, e in windows), default=1) - 1
+        text = _LOG.format(query=query.id, where=" OR ".join(conditions), first=first, last=last)
+        parsed = grammar.parse_one(text)
         assert isinstance(parsed, Query)
         job = analyzer.bind_read(parsed.query, context.metastore, context.config)
         assert isinstance(job, Job)
@@ -385,6 +388,39 @@ def _changed(effect: Effect, change: Change, places: Sequence[Place]) -> Changed
         before=shown(change.before),
         after=shown(change.after),
     )
+
+
+def _is_made(
+    query: ManagedQuery,
+    effect: Effect,
+    change: Change,
+    written: Sequence[WrittenRow],
+    result: _Result,
+    revision: int,
+    *,
+    is_late: bool,
+) -> bool:
+    """Whether the change is in the sink, where a late record only is after a correction; adds notes."""
+    sink = query.plan.sink
+    if not (is_late or sink.is_table):
+        return True
+    now = written[-1].row if written else None
+    is_in = _is_same(now, change.after, effect)
+    if is_late and sink.is_table:
+        of_row = f"revision {revision} of the row" if revision > 1 else "the row"
+        if is_in:
+            result.reason(f"It was put back since: {of_row} has it.")
+        elif revision > 1 and not _is_same(now, change.before, effect):
+            result.note(f"Late records came since {of_row}, so it is not told whether that has this one.")
+        return is_in
+    if not is_in and _is_same(now, change.before, effect):
+        result.note("Not in all rows: it came too late for them, or the query has not read it yet.")
+        return False
+    if not is_in and sink.window is not None:
+        result.note(
+            f"In the table, rows have other values: late records count here. REPLAY LATE ROWS OF {query.id};"
+        )
+    return not is_late or is_in
 
 
 def _is_same(one: bytes | None, other: bytes | None, effect: Effect) -> bool:

@@ -19,27 +19,25 @@ from ksql_spark.authorization import check_source
 from ksql_spark.entities import Entity
 from ksql_spark.entities.tracing import DroppedRecords, RowExplanation, SourceRecord, TracedRows
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef
+from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.detection import FormatDetector
-from ksql_spark.formats.framed import with_schema_id
 from ksql_spark.formats.self_described import SelfDescribed
-from ksql_spark.formats.spec import VALUE
 from ksql_spark.grammar.statements.describe import ExplainRow
 from ksql_spark.kafka.consumer import Record, read_at
+from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading.results import api_value
-from ksql_spark.runtime.reading.stored_row import StoredRow, split_key
+from ksql_spark.runtime.reading.stored_row import split_key
+from ksql_spark.runtime.reading.view import framed
 from ksql_spark.runtime.versions import IN_PLACE, UNDROPPED
-from ksql_spark.schema import ROWTIME, WINDOW_BOUNDS, Column
+from ksql_spark.schema import WINDOW_BOUNDS, Column
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark import tracing
-from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.spark.tracing import Place, Position, TracedRecords
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
-from ksql_spark.types import BIGINT
 
 #: how many of the first, and of the last records of a query are listed, and how many are followed
 MOST, MOST_FOLLOWED = 100, 50
@@ -268,7 +266,7 @@ def record_of(
     source: DataSource,
     partition: int,
     offset: int,
-    time_ms: int,
+    time_ms: int | None,
     decoded: Decoded | None,
     reason: str | None = None,
 ) -> SourceRecord:
@@ -304,60 +302,68 @@ def _columns_of(places: Sequence[Place], trace: Trace, context: StatementContext
 
 def _columns(places: Sequence[Place], source: DataSource, context: StatementContext) -> dict[Place, Decoded]:
     found = _decoded([(place.partition, place.offset) for place in places], source, context)
-    return {p: found[p.partition, p.offset][1] for p in places if (p.partition, p.offset) in found}
+    there = ((place, found.get((place.partition, place.offset))) for place in places)
+    return {place: each[1] for place, each in there if each is not None and each[1] is not None}
 
 
 def columns_at(
     source: DataSource, position: Position, context: StatementContext
-) -> tuple[int, Decoded] | None:
-    """The timestamp of a record (epoch ms) and its columns; None: it is gone, or cannot be read."""
+) -> tuple[int, Decoded | None] | None:
+    """The event time of a record (epoch ms) and its columns, None if it cannot be read; None: it is gone."""
     return _decoded([position], source, context).get(position)
 
 
 def _decoded(
     positions: Iterable[Position], source: DataSource, context: StatementContext
-) -> dict[Position, tuple[int, Decoded]]:
-    """The timestamps and columns of the records that are there; of a deletion, the columns of its key."""
-    admin = context.services.admin
+) -> dict[Position, tuple[int, Decoded | None]]:
+    """The event times and columns of the records that are there; of a deletion, the columns of its key."""
+    admin, registry = context.services.admin, context.services.registry
     offsets: dict[int, list[int]] = {}
     for partition, offset in sorted(positions):
         offsets.setdefault(partition, []).append(offset)
-    records = list(read_at(admin.servers, source.topic, offsets, admin.settings))
-    keys = [split_key(record.key or b"", source.window) for record in records]
-    # the number travels in place of the event time
-    rows = [
-        StoredRow(key, record.value or b"", number, None, None)
-        for number, (record, (key, _, _)) in enumerate(zip(records, keys, strict=True))
-    ]
-    columns = [c for c in source.schema.columns if c not in source.schema.headers]
-    expressions = [ColumnRef(ROWTIME, BIGINT), *(ColumnRef(c.name, c.type) for c in columns)]
-    decoded: dict[Position, tuple[int, Decoded]] = {}
-    for number, *values in evaluate_rows(context.services.spark.session(), source, rows, expressions, None):
-        record = records[number]
+    key_serde, value_serde = serdes(source, registry=registry)
+    time = source.time_column
+    decoded: dict[Position, tuple[int, Decoded | None]] = {}
+    for found in read_at(admin.servers, source.topic, offsets, admin.settings):
+        record, time_ms = framed(source, found), found.timestamp_ms
+        key, *window = split_key(record.key or b"", source.window)
+        try:
+            values = {} if record.key is None else _values(key_serde, key)
+            values |= {} if record.value is None else _values(value_serde, record.value)
+        except BadRecord:
+            decoded[record.partition, record.offset] = time_ms, None
+            continue
+        if time is not None and isinstance(values.get(time.name), int):
+            time_ms = values[time.name]
         decoded[record.partition, record.offset] = (
-            record.timestamp_ms,
+            time_ms,
             Decoded(
-                {column.name: value for column, value in zip(columns, values, strict=True)},
-                None if source.window is None else keys[number][1:],
-                None if source.envelope is None else _origin(record, context.services.registry),
+                values,
+                None if source.window is None else (window[0], window[1]),
+                None if source.envelope is None else _origin(record, registry),
             ),
         )
     return decoded
 
 
+def _values(serde: Serde, data: bytes) -> dict[str, Any]:
+    values = serde.decode(data) if serde.columns else None
+    return dict(zip((c.name for c in serde.columns), values or (), strict=False))
+
+
 def _origin(record: Record, registry: SchemaRegistry | None) -> dict[str, str] | None:
     """Where Debezium has found a change: the table, the transaction, and the position in the log."""
     shown = None if registry is None else SelfDescribed(registry)
-    value = with_schema_id(record.value, record.headers, VALUE)
     try:
-        envelope = json.loads(FormatDetector(is_key=False, shown=shown).show(value))
+        envelope = json.loads(FormatDetector(is_key=False, shown=shown).show(record.value))
     except ValueError:
         return None
     members = _members(_members(envelope).get("payload", envelope))
     found = _members(members.get("source"))
     table = ".".join(str(found[name]) for name in ("db", "schema", "table") if found.get(name))
     transaction = found.get("txid") or found.get("gtid") or _members(members.get("transaction")).get("id")
-    position = found.get("lsn") or found.get("scn") or found.get("pos")
+    names = ("lsn", "change_lsn", "commit_lsn", "scn", "pos")
+    position = next((found[name] for name in names if found.get(name)), None)
     if position is not None and found.get("file"):
         position = f"{found['file']}:{position}"
     origin = {"table": table or None, "transaction": transaction, "position": position}

@@ -128,6 +128,7 @@ def test_windows(world: World) -> None:
         CREATE TABLE t1 AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY k;
         CREATE TABLE h1 AS SELECT k, COUNT(*) AS n FROM s
           WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 4 SECONDS) GROUP BY k HAVING COUNT(*) > 1;
+        CREATE TABLE m1 AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MONTH) GROUP BY k;
         CREATE TABLE s1 AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
         CREATE TABLE p1 AS SELECT k, LATEST_BY_OFFSET(v) AS n FROM s GROUP BY k;
     """)
@@ -139,6 +140,7 @@ def test_windows(world: World) -> None:
     ]
     assert analyzer.windows_of(bound(world, "H1"), 4_500) == [(0, 10_000), (4_000, 14_000)]
     assert analyzer.windows_of(bound(world, "S1"), 12_345) is None
+    assert analyzer.windows_of(bound(world, "M1"), 12_345) == [(0, 31 * 86_400_000)]
     assert analyzer.windows_of(bound(world, "P1"), 12_345) == []
     (effect,) = analyzer.bind_effects(bound(world, "H1"), [(4_000, 14_000), (8_000, 18_000)])
     assert effect.identity == ("K", "WINDOWSTART", "WINDOWEND")
@@ -156,6 +158,26 @@ def test_windows(world: World) -> None:
 )
 def test_what_is_refused(world: World, finding: Finding, statement: str, reason: str) -> None:
     assert reason in world.refused(statement).message
+
+
+@pytest.mark.parametrize(
+    ("there", "time_ms", "note"),
+    [
+        (None, None, "The record is gone."),
+        ((5, None), 5, "The record is none of S: its bytes cannot be read so. PRINT shows them."),
+    ],
+)
+def test_a_record_that_cannot_be_read(
+    world: World,
+    finding: Finding,
+    monkeypatch: pytest.MonkeyPatch,
+    there: Any,
+    time_ms: int | None,
+    note: str,
+) -> None:
+    monkeypatch.setattr(effects, "columns_at", lambda *_: there)
+    told = world.one("EXPLAIN RECORD 's' PARTITION 0 OFFSET 7;")
+    assert (told["record"]["timestamp"], told["record"]["columns"], told["notes"][0]) == (time_ms, None, note)
 
 
 def test_only_what_may_be_read_is_told(world: World, finding: Finding) -> None:
