@@ -199,7 +199,14 @@ INSERT INTO s (ROWTIME, k, a) VALUES (2000, 'y', 'one');
 INSERT INTO s (ROWTIME, k, a) VALUES (12000, 'x', '3');
 INSERT INTO s (ROWTIME, k, a) VALUES (13000, 'x', '4 of 5');
 --@output BAD ordered
+-- offset
+-- 1
+-- 2
+-- 4
 --@output COUNTED ordered
+-- k | windowstart | windowend | n
+-- x | 0           | 10000     | 1
+-- x | 10000       | 20000     | 1
 CREATE OR REPLACE TABLE counted AS
   SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)
   WHERE CAST(SPLIT(a, ' ')[1] AS INT) > 0 GROUP BY k EMIT CHANGES;
@@ -207,6 +214,12 @@ REPLAY ERRORS OF CTAS_COUNTED_2;
 REPLAY ERRORS OF CTAS_COUNTED_2;
 INSERT INTO s (ROWTIME, k, a) VALUES (25000, 'x', '5');
 --@output COUNTED ordered
+-- k | windowstart | windowend | n
+-- x | 0           | 10000     | 2
+-- x | 20000       | 30000     | 1
 REPLAY ERRORS OF CTAS_COUNTED_2;
 INSERT INTO s (ROWTIME, k, a) VALUES (26000, 'x', '6');
 --@output COUNTED ordered
+-- k | windowstart | windowend | n
+-- x | 10000       | 20000     | 2
+-- x | 20000       | 30000     | 2
