@@ -21,9 +21,6 @@ INSERT INTO s (ROWTIME, k, a) VALUES (7000, 'y', 3);
 INSERT INTO s (ROWTIME, k, a) VALUES (11000, 'z', -1);
 --@output LATE ordered
 -- offset | key
--- 4      | {"K":"x"}
--- 5      | {"K":"y"}
--- 6      | {"K":"z"}
 REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 4;
 --@output HOPS ordered
 -- k | windowstart | windowend | n | total
@@ -35,8 +32,6 @@ REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 4;
 -- z | 5000        | 15000     | 1 | 1
 -- x | 25000       | 35000     | 1 | 1
 -- x | 30000       | 40000     | 1 | 1
--- x | 0           | 10000     | 2 | 3
--- x | 5000        | 15000     | 2 | 3
 REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 6;
 REPLAY LATE ROWS OF CTAS_HOPS_2 WITH (PREVIEW = true);
 REPLAY LATE ROWS OF CTAS_HOPS_2;
@@ -45,8 +40,10 @@ INSERT INTO s (ROWTIME, k, a) VALUES (36000, 'x', 1);
 --@output HOPS ordered
 -- k | windowstart | windowend | n         | total
 -- z | 5000        | 15000     | <deleted> | <deleted>
--- y | 0           | 10000     | 2         | 4
+-- x | 0           | 10000     | 2         | 3
+-- x | 5000        | 15000     | 2         | 3
 -- y | 5000        | 15000     | 2         | 4
+-- y | 0           | 10000     | 2         | 4
 -- x | 30000       | 40000     | 2         | 2
 -- x | 35000       | 45000     | 1         | 1
 
@@ -181,45 +178,19 @@ CREATE STREAM three AS
   SELECT l.k AS k, l.a AS a FROM l JOIN r WITHIN 2 SECONDS ON l.k = r.k JOIN own WITHIN 2 SECONDS ON l.k = own.k EMIT CHANGES;
 REPLAY LATE ROWS OF CSAS_OWN_4;
 --@error: INVALID_STATEMENT
+-- REPLAY LATE ROWS cannot tell the sides of a join of topic ${case}_l with itself.
+-- line 1:1
+--   REPLAY LATE ROWS OF CSAS_OWN_4
+--   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 REPLAY LATE ROWS OF CSAS_TIMED_5;
 --@error: INVALID_STATEMENT
+-- REPLAY LATE ROWS compares pairs with the rows that are there, but UNIX_TIMESTAMP() gives another value each time.
+-- line 1:1
+--   REPLAY LATE ROWS OF CSAS_TIMED_5
+--   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 REPLAY LATE ROWS OF CSAS_THREE_6;
 --@error: INVALID_STATEMENT
-
---@test: REPLAY ERRORS of windows: rows of failed records, once its WHERE is right
-CREATE STREAM s (k STRING KEY, a STRING)
-  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
-CREATE TABLE counted AS
-  SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)
-  WHERE CAST(a AS INT) > 0 GROUP BY k EMIT CHANGES;
-CREATE STREAM bad AS SELECT offset FROM ERRORS OF CTAS_COUNTED_2 EMIT CHANGES;
-INSERT INTO s (ROWTIME, k, a) VALUES (1000, 'x', '1');
-INSERT INTO s (ROWTIME, k, a) VALUES (2000, 'x', '2 of 5');
-INSERT INTO s (ROWTIME, k, a) VALUES (2000, 'y', 'one');
-INSERT INTO s (ROWTIME, k, a) VALUES (12000, 'x', '3');
-INSERT INTO s (ROWTIME, k, a) VALUES (13000, 'x', '4 of 5');
---@output BAD ordered
--- offset
--- 1
--- 2
--- 4
---@output COUNTED ordered
--- k | windowstart | windowend | n
--- x | 0           | 10000     | 1
--- x | 10000       | 20000     | 1
-CREATE OR REPLACE TABLE counted AS
-  SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS)
-  WHERE CAST(SPLIT(a, ' ')[1] AS INT) > 0 GROUP BY k EMIT CHANGES;
-REPLAY ERRORS OF CTAS_COUNTED_2;
-REPLAY ERRORS OF CTAS_COUNTED_2;
-INSERT INTO s (ROWTIME, k, a) VALUES (25000, 'x', '5');
---@output COUNTED ordered
--- k | windowstart | windowend | n
--- x | 0           | 10000     | 2
--- x | 20000       | 30000     | 1
-REPLAY ERRORS OF CTAS_COUNTED_2;
-INSERT INTO s (ROWTIME, k, a) VALUES (26000, 'x', '6');
---@output COUNTED ordered
--- k | windowstart | windowend | n
--- x | 10000       | 20000     | 2
--- x | 20000       | 30000     | 2
+-- REPLAY LATE ROWS of a join finds the pairs that one join of two streams WITHIN a time has missed; this query has other steps, too. CREATE STREAM … AS the join alone, and the other steps over that.
+-- line 1:1
+--   REPLAY LATE ROWS OF CSAS_THREE_6
+--   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
