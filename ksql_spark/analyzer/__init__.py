@@ -26,6 +26,7 @@ from ksql_spark.analyzer.reads.past import bind_verification, moment_ms
 from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.relations.query_log import topic_of
+from ksql_spark.analyzer.rows.forgetting import Forgetting, bind_forgetting
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.pairs import Pairs, bind_pairs, is_join_of_streams
 from ksql_spark.analyzer.rows.recomputing import (
@@ -48,6 +49,7 @@ __all__ = [
     "BoundChange",
     "BoundInsert",
     "BoundRow",
+    "Forgetting",
     "Pairs",
     "Recomputation",
     "Scope",
@@ -59,6 +61,7 @@ __all__ = [
     "bind_effects",
     "bind_evolution",
     "bind_expression",
+    "bind_forgetting",
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",
