@@ -32,6 +32,7 @@ from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import (
+    Forget,
     Pause,
     QueryControl,
     Replay,
@@ -319,7 +320,9 @@ def _write(
     | Rollback
     | Undrop
     | Comment
-    | DropView,
+    | DropView
+    | Forget
+    | Reprocess,
     catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
@@ -409,6 +412,7 @@ _NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] =
     DropSource: _drop_source,
     DropView: _write,
     Explain: _explain,
+    Forget: _write,
     ExplainFreshness: _describe,
     ExplainRecord: _record,
     ExplainRow: _describe,

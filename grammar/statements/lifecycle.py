@@ -1,4 +1,4 @@
-"""TERMINATE, PAUSE and RESUME of queries (reference §2.9), and beyond ksqlDB REPLAY and REPROCESS."""
+"""TERMINATE, PAUSE and RESUME of queries (reference §2.9), and beyond ksqlDB REPLAY, REPROCESS and FORGET."""
 
 from __future__ import annotations
 
@@ -70,6 +70,13 @@ class Reprocess(NamedStatement):
     preview = Arg[bool](default=False)
 
 
+class Forget(NamedStatement):
+    """FORGET FROM table WHERE key = value [WITH (PREVIEW = true)]."""
+
+    where = Arg[exp.Expr](required=True)
+    preview = Arg[bool](default=False)
+
+
 def _replay_errors(parser: KsqlParser) -> ReplayErrors:
     start, relation = parser.at, _log_of(parser, ErrorsOf)
     return parser.build(ReplayErrors, start, this=relation, where=_where(parser))
@@ -113,15 +120,24 @@ def _reprocess(parser: KsqlParser) -> Reprocess:
     return parser.build(Reprocess, start, this=name, where=where, first=first, last=last, preview=preview)
 
 
+def _forget(parser: KsqlParser) -> Forget:
+    start = parser.at
+    parser.expect_word("FORGET", "FROM")
+    name = parser.name()
+    parser.expect_word("WHERE")
+    where = parser.any_expression()
+    return parser.build(Forget, start, this=name, where=where, preview=_preview(parser))
+
+
 def _render_replay(self: KsqlGenerator, node: Replay) -> str:
     return f"REPLAY {self.sql(node.this)}{_render_where(self, node)}"
 
 
-def _render_where(self: KsqlGenerator, node: Replay | Reprocess) -> str:
+def _render_where(self: KsqlGenerator, node: Replay | Reprocess | Forget) -> str:
     return f" WHERE {self.sql(node.where)}" if node.where is not None else ""
 
 
-def _render_preview(node: ReplayLateRows | Reprocess) -> str:
+def _render_preview(node: ReplayLateRows | Reprocess | Forget) -> str:
     return " WITH (PREVIEW = true)" if node.preview else ""
 
 
@@ -133,6 +149,10 @@ def _render_reprocess(self: KsqlGenerator, node: Reprocess) -> str:
     bounds = ((" FROM ", node.first), (" TO ", node.last))
     span = "".join(word + self.sql(moment) for word, moment in bounds if moment is not None)
     return f"REPROCESS {self.sql(node.this)}{_render_where(self, node)}{span}{_render_preview(node)}"
+
+
+def _render_forget(self: KsqlGenerator, node: Forget) -> str:
+    return f"FORGET FROM {self.sql(node.this)}{_render_where(self, node)}{_render_preview(node)}"
 
 
 def _rule(word: str, node: type[QueryControl], of_sink: type[NamedStatement] | None = None) -> StatementRule:
@@ -156,4 +176,5 @@ RULES = (
     StatementRule(ReplayErrors, ("REPLAY ERRORS",), _replay_errors, _render_replay),
     StatementRule(ReplayLateRows, ("REPLAY LATE ROWS",), _replay_late_rows, _render_late_rows),
     StatementRule(Reprocess, ("REPROCESS",), _reprocess, _render_reprocess),
+    StatementRule(Forget, ("FORGET",), _forget, _render_forget),
 )

@@ -26,6 +26,7 @@ from ksql_spark.analyzer.reads.past import bind_verification, moment_ms
 from ksql_spark.analyzer.reads.views import check_view, view_columns
 from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.relations.query_log import topic_of
+from ksql_spark.analyzer.rows.forgetting import Forgetting, bind_forgetting
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
 from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
@@ -42,6 +43,7 @@ __all__ = [
     "BoundChange",
     "BoundInsert",
     "BoundRow",
+    "Forgetting",
     "Recomputation",
     "Scope",
     "appended",
@@ -52,6 +54,7 @@ __all__ = [
     "bind_effects",
     "bind_evolution",
     "bind_expression",
+    "bind_forgetting",
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",

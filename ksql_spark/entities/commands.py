@@ -99,6 +99,45 @@ class RowsReprocessed(Entity, type="rows_reprocessed"):
     message: str
 
 
+@dataclass(frozen=True)
+class ForgottenPlace(Body):
+    """A place that has, or may have, something about the keys of FORGET.
+
+    Args:
+        place: what it is: ``topic``, ``state``, ``table``, ``stream``, ``sink``, ``archive`` or ``log``.
+        name: its name.
+        found: how many rows or records of the keys were found; None: they were not counted.
+        outcome: ``deleted``; ``follows``, by itself; ``pending``; ``left``: FORGET cannot reach it.
+        note: what that means there, and what to do.
+    """
+
+    place: str
+    name: str
+    found: int | None
+    outcome: str
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsForgotten(Entity, type="rows_forgotten"):
+    """The answer to FORGET.
+
+    Args:
+        name: the table.
+        query_id: of the query that maintains it; None: no query does.
+        is_preview: whether nothing was removed.
+        count: how many rows of the table were removed.
+        places: where the keys were looked for, the table's own first.
+    """
+
+    name: str
+    query_id: str | None
+    is_preview: bool
+    count: int
+    places: tuple[ForgottenPlace, ...]
+    message: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowsChanged(Entity, type="rows_changed"):
     """The answer to UPDATE, DELETE and TRUNCATE: which of these, and the number of rows."""

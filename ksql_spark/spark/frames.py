@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -213,7 +214,12 @@ class Transformations:
 
 
 def configure(
-    session: SparkSession, tasks: Tasks, numbers: Sequence[int], *, by_event_time: bool = False
+    session: SparkSession,
+    tasks: Tasks,
+    numbers: Sequence[int],
+    *,
+    by_event_time: bool = False,
+    forgotten: tuple[int, Sequence[bytes]] | None = None,
 ) -> None:
     """Set in a query's session how rows reach the tasks that keep state (TaskRule.java, KeyedOperator.java).
 
@@ -222,7 +228,13 @@ def configure(
         tasks: as in the Context.
         numbers: as in the Context.
         by_event_time: all rows of a batch are taken in the order of their times.
+        forgotten: the number of the batch that begins by removing keys from the state, and the packed keys.
     """
+    keys = ""
+    if forgotten is not None:
+        parts = list(range(tasks.partitions) if tasks.by_partition else numbers)
+        texts = [base64.b64encode(key).decode() for key in forgotten[1]]
+        keys = json.dumps({"batch": forgotten[0], "tasks": parts, "keys": texts})
     beating = "" if tasks.by_partition else ",".join(map(str, numbers))
     for name, value in {
         "spark.sql.shuffle.partitions": str(tasks.count),
@@ -231,6 +243,7 @@ def configure(
         "spark.ksql.task.merge": str(tasks.is_merged).lower(),
         "spark.ksql.task.heartbeat.ms": str(HEARTBEAT_MS if tasks.has_heartbeat else 0),
         "spark.ksql.task.heartbeat.tasks": beating,
+        "spark.ksql.forgottenKeys": keys,
     }.items():
         session.conf.set(name, value)
 

@@ -27,6 +27,7 @@ from ksql_spark.grammar.statements.functions import CreateFunction, DropFunction
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import (
+    Forget,
     Pause,
     ReplayErrors,
     ReplayLateRows,
@@ -101,6 +102,7 @@ from ksql_spark.statements.queries import lifecycle
 from ksql_spark.statements.rows import (
     effects,
     failed_records,
+    forgetting,
     inserts,
     reprocessing,
     row_changes,
@@ -153,6 +155,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     ReplayErrors: failed_records.replay_errors,
     ReplayLateRows: reprocessing.replay_late_rows,
     Reprocess: reprocessing.reprocess,
+    Forget: forgetting.forget,
     Resume: lifecycle.resume,
     ResumeSink: sinks.resume_sink,
     Rollback: versions.rollback,

@@ -251,6 +251,14 @@ PAGES: Mapping[type[Statement], Page] = {
             "REPROCESS sales FROM '2026-03-01T09:00' TO '2026-03-01T17:00';",
         ),
     ),
+    lifecycle.Forget: Page(
+        ("FORGET",),
+        "remove keys from a table and from its query's state, and list where else they may be",
+        (
+            "FORGET FROM visits_by_customer WHERE customer = 'c-17' WITH (PREVIEW = true);",
+            "FORGET FROM customers WHERE id IN (17, 18);",
+        ),
+    ),
     sinks.CreateSink: Page(
         ("CREATE SINK",),
         "keep a lake table, or one of a database, in step with a stream or table",

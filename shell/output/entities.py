@@ -140,6 +140,13 @@ def _reprocessed(entity: Entity) -> Iterator[Part]:
     yield from _samples(entity, "Computed again")
 
 
+def _forgotten(entity: Entity) -> Iterator[Part]:
+    yield from _message(entity)
+    columns = ("place", "name", "found", "outcome", "note")
+    rows = [[each.get(column) for column in columns] for each in entity.get("places") or []]
+    yield table([column.capitalize() for column in columns], rows, right=(2,))
+
+
 def _versions(entity: Entity) -> Iterator[Part]:
     rows = [
         [
@@ -744,6 +751,7 @@ ENTITIES: dict[str, Callable[[Entity], Iterator[Part]]] = {
     "describe_function": _function,
     "drop_connector": _connector,
     "errors_replayed": _message,
+    "rows_forgotten": _forgotten,
     "rows_reprocessed": _reprocessed,
     "evolution_description": _evolution,
     "freshness": _freshness,

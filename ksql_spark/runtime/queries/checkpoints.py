@@ -10,9 +10,10 @@ except that it may have further aggregates at the end (Aggregator.java).
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 
 #: in the note: state of another kind is being removed
 _IS_REMOVED = "is_removed"
+
+#: in the note: keys that the next batch removes from the state
+_FORGOTTEN = "forgotten"
 
 #: topic -> {partition: offset}. Where it is a position, nothing has been read of an absent partition.
 Offsets = Mapping[str, Mapping[str, int]]
@@ -45,6 +49,18 @@ class BatchCommit(NamedTuple):
     checkpoint: str
     offsets: str
     commit: str
+
+
+class Forgotten(NamedTuple):
+    """Keys that a batch removes from the state before its first record (ForgottenKeys.java).
+
+    Args:
+        batch: its number.
+        keys: as ``ksql.pack_key`` makes them.
+    """
+
+    batch: int
+    keys: tuple[bytes, ...]
 
 
 class Checkpoint:
@@ -227,6 +243,35 @@ class Checkpoint:
             raise KsqlError("CHECKPOINT_DAMAGED", file=self.folder, reason="it cannot be removed")
         self._write({"resumed_at": offsets, "anew": anew, "moved_to": moved})
 
+    def forget(self, keys: Iterable[bytes]) -> None:
+        """Make the next batch begin by removing keys from the state (ForgottenKeys.java).
+
+        It has no effect on a query that runs: it must have been stopped, with all its batches committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        last, waiting = self._last(), self.forgotten()
+        listed = {*keys, *(waiting.keys if waiting is not None else ())}
+        texts = sorted(base64.b64encode(key).decode() for key in listed)
+        batch = 0 if last is None else last + 1
+        self._write(self._noted() | {_FORGOTTEN: {"batch": batch, "keys": texts}})
+
+    def forgotten(self) -> Forgotten | None:
+        """The keys that are still to be removed; None: there are none. The note loses those that were.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        noted = self._noted()
+        if _FORGOTTEN not in noted:
+            return None
+        waiting, last = noted.pop(_FORGOTTEN), self._last()
+        if last is not None and last >= waiting["batch"]:
+            self._write(noted)
+            return None
+        return Forgotten(waiting["batch"], tuple(map(base64.b64decode, waiting["keys"])))
+
     def fit(self, stage: Stage) -> None:
         """Make sure that ``stage`` can resume: remove state of a kind that it does not keep.
 
@@ -244,8 +289,8 @@ class Checkpoint:
             noted["resumed_at"] = committed or noted.get("resumed_at", {})
             if committed is not None:
                 noted.pop("moved_to", None)
-            noted.pop("layout", None)
-            noted.pop("tasks", None)
+            for name in ("layout", "tasks", _FORGOTTEN):
+                noted.pop(name, None)
             is_removed = True
             self._write(noted | {_IS_REMOVED: True})
         if is_removed:

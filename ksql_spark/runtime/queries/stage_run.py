@@ -110,7 +110,8 @@ class StageRun:
         Raises:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; as KafkaAdmin.
         """
-        configure(self.session, tasks, numbers, by_event_time=self._stage.by_event_time)
+        forgotten = self._checkpoint.forgotten()
+        configure(self.session, tasks, numbers, by_event_time=self._stage.by_event_time, forgotten=forgotten)
         context = Context(
             self.session,
             self._stage,

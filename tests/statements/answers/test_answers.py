@@ -18,7 +18,13 @@ from ksql_spark.engine.cluster import Cluster
 from ksql_spark.engine.health import Health
 from ksql_spark.engine.request import Request
 from ksql_spark.entities import Body, Entity
-from ksql_spark.entities.commands import ErrorsReplayed, RowsChanged, RowsReprocessed
+from ksql_spark.entities.commands import (
+    ErrorsReplayed,
+    ForgottenPlace,
+    RowsChanged,
+    RowsForgotten,
+    RowsReprocessed,
+)
 from ksql_spark.entities.graph import Freshness, FreshnessEntity, FreshnessStage
 from ksql_spark.entities.servers import ClusterStatusResponse, StreamsMetadataList
 from ksql_spark.entities.versions import EvolutionSample
@@ -238,6 +244,19 @@ def bodies(world: World) -> Iterator[str]:
             removed=0,
             samples=(EvolutionSample(key={"K": "a"}, old={"N": 1}, new={"N": 2}),),
             message="2 windows of W computed again: 1 row changed, 0 removed.",
+        )
+    )
+    yield "> FORGET FROM w WHERE k = 'a';"  # as it needs a topic
+    place = ForgottenPlace("stream", "S", None, "left", "Its topic keeps records for 7 DAYS.")
+    yield statement_text(
+        RowsForgotten(
+            statement_text="FORGET FROM w WHERE k = 'a'",
+            name="W",
+            query_id="CTAS_W_3",
+            is_preview=False,
+            count=1,
+            places=(ForgottenPlace("topic", "W", 1, "deleted", "It is compacted."), place),
+            message="1 row of W was removed. 1 place may still have records of the keys.",
         )
     )
     yield "> UPDATE t SET v = 1 WHERE k = 'a';"  # as it needs a topic

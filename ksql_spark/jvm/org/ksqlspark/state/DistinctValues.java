@@ -163,8 +163,18 @@ final class DistinctValues {
         }
     }
 
-    /** Removes all values of a group. */
+    /** Removes all values of a group; where groups do not end, it looks at all groups. */
     void remove(byte[] group) {
+        if (members == null) {
+            byte[] start =
+                    ByteBuffer.allocate(4 + group.length).putInt(group.length).put(group).array();
+            int end = 4 + start.length;
+            rows.removeIf(
+                    (entry, there) ->
+                            entry.length >= end
+                                    && Arrays.equals(entry, 4, end, start, 0, start.length));
+            return;
+        }
         byte[] count = entry(group, COUNT, new byte[0]);
         Long listed = rows.getValue(count);
         if (listed == null) {

@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
@@ -66,6 +67,11 @@ final class Expiry {
         sizes.updateValue(number(start), n + 1);
     }
 
+    /** Takes a key off the list; it looks at all of them. */
+    void forget(byte[] key) {
+        members.removeIf((place, listed) -> Arrays.equals(listed, key));
+    }
+
     /** Expires all keys that are listed in slices that have expired, or lists them anew. */
     void check(long streamTime, Rows rows) {
         while (!open.isEmpty() && hasExpired(open.firstKey() + slice - 1, streamTime)) {
@@ -74,6 +80,9 @@ final class Expiry {
             for (long n = 0; n < first.getValue(); n++) {
                 byte[] place = place(first.getKey(), n);
                 byte[] key = members.getValue(place);
+                if (key == null) {
+                    continue; // it was forgotten
+                }
                 members.removeKey(place);
                 long last = rows.last(key);
                 if (hasExpired(last, streamTime)) {

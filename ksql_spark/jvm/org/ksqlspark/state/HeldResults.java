@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /**
  * The last result of each key and window in an interval (EMIT CHANGES EVERY, reference §2.6). They
@@ -84,11 +85,16 @@ final class HeldResults {
             byte[] value = results.getValue(next.key());
             if (value != null) {
                 results.removeKey(next.key());
-                return result(next.key(), ByteBuffer.wrap(value));
+                return result(next.key(), value);
             }
         }
         until.removeKey(ONE);
         return null;
+    }
+
+    /** Removes the results of a key. */
+    void forget(byte[] key) {
+        results.removeIf((id, result) -> Arrays.equals(key, result(id, result).key));
     }
 
     private static byte[] id(Result result) {
@@ -101,7 +107,8 @@ final class HeldResults {
         return id.put(result.key).array();
     }
 
-    private static Result result(byte[] id, ByteBuffer value) {
+    private static Result result(byte[] id, byte[] bytes) {
+        ByteBuffer value = ByteBuffer.wrap(bytes);
         ByteBuffer where = ByteBuffer.wrap(id);
         boolean isWindowed = where.get() == 1;
         Long start = isWindowed ? where.getLong() : null;

@@ -20,6 +20,7 @@ import org.ksqlspark.log.ProcessingLog;
 
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -82,6 +83,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     /** By side. */
     private Map<Integer, FormerRows> former = Map.of();
+
+    /** Null: none. */
+    private ForgottenKeys forgotten;
 
     /** Null: late records are only counted. */
     private LateRows lateRows;
@@ -173,6 +177,15 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
      */
     protected void taskChanged(int number) {}
 
+    /**
+     * Removes a key from the current task's state, as if no record of it had come.
+     *
+     * @throws UnsupportedOperationException where an operator's state is not its result's alone
+     */
+    protected void forget(byte[] key) {
+        throw new UnsupportedOperationException(getClass().getSimpleName());
+    }
+
     /** The stream time at which nothing waits any more; Long.MIN_VALUE if nothing waits now. */
     protected long end() {
         return Long.MIN_VALUE;
@@ -213,8 +226,15 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         former = sides;
     }
 
+    /** Removes these keys before the first record of their batch; null: none. */
+    final void forget(ForgottenKeys keys) {
+        forgotten = keys;
+    }
+
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         CheckpointMetadata.prepare();
+        operator.forget(
+                ForgottenKeys.of(input.sparkSession().conf().get(ForgottenKeys.SETTING, "")));
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.complete(FormerRows.of(input.sparkSession().conf().get(FormerRows.SETTING, "{}")));
@@ -371,6 +391,25 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         }
         former.forEach((side, rows) -> rows.open(bytes("former" + side)));
         open();
+        if (forgotten != null && context != null && forgotten.areDue(context)) {
+            forgotten.tasks().forEach(number -> forget(number, forgotten.keys()));
+        }
+    }
+
+    /** Removes keys from the state of a task. */
+    final void forget(Integer number, List<byte[]> keys) {
+        BeforeCommit.with(
+                number,
+                () -> {
+                    change(number);
+                    for (byte[] key : keys) {
+                        forget(key);
+                        if (held != null) {
+                            held.forget(key);
+                        }
+                    }
+                    write();
+                });
     }
 
     @Override

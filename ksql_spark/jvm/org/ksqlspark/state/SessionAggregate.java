@@ -109,6 +109,14 @@ final class SessionAggregate extends KeyedOperator {
     }
 
     @Override
+    protected void forget(byte[] key) {
+        for (Session session : load(key)) {
+            ends.remove(session.end, key);
+        }
+        sessions.removeKey(key);
+    }
+
+    @Override
     protected long end() {
         return ends.isEmpty() ? Long.MIN_VALUE : ends.last() + gap + grace + 1;
     }

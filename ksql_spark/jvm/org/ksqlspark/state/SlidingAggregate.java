@@ -168,6 +168,15 @@ final class SlidingAggregate extends KeyedOperator {
     }
 
     @Override
+    protected void forget(byte[] key) {
+        for (long start : load(key).windows.keySet()) {
+            ends.remove(start + size, key);
+            ends.remove(start + size + memory, key);
+        }
+        groups.removeKey(key);
+    }
+
+    @Override
     protected long end() {
         return ends.isEmpty() ? Long.MIN_VALUE : ends.last() - memory + grace + 1;
     }

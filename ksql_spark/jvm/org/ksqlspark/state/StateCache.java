@@ -2,8 +2,11 @@ package org.ksqlspark.state;
 
 import org.apache.spark.sql.streaming.MapState;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.function.BiPredicate;
 
 /**
  * The entries of an operator's state that were used last, with the changes that its store does not
@@ -401,6 +404,19 @@ final class StateCache {
         public scala.collection.Iterator<V> values() {
             write();
             return store.values();
+        }
+
+        /** Removes the current task's entries that fit; it looks at all of them. */
+        void removeIf(BiPredicate<byte[], V> fits) {
+            List<byte[]> found = new ArrayList<>();
+            for (scala.collection.Iterator<scala.Tuple2<byte[], V>> all = iterator();
+                    all.hasNext(); ) {
+                scala.Tuple2<byte[], V> entry = all.next();
+                if (fits.test(entry._1(), entry._2())) {
+                    found.add(entry._1());
+                }
+            }
+            found.forEach(this::removeKey);
         }
 
         @Override

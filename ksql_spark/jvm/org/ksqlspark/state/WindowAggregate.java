@@ -118,7 +118,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             end = ofTime.end(window);
             if (end + grace > streamTime) {
                 isLate = false;
-                byte[] place = ByteBuffer.allocate(8 + key.length).putLong(window).put(key).array();
+                byte[] place = place(window, key);
                 if (update(place, key, ts, value, window, true)) {
                     list(window, place);
                 }
@@ -128,6 +128,26 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             late(new LateRow.Lateness(streamTime, streamTime - end + 1, newest, end));
         }
         closeExpired(newest);
+    }
+
+    @Override
+    protected void forget(byte[] key) {
+        if (isUnwindowed) {
+            remove(key);
+            if (expiry != null) {
+                expiry.forget(key);
+            }
+            return;
+        }
+        for (long window : open.keySet()) {
+            remove(place(window, key));
+        }
+        members.removeIf(
+                (member, place) -> Arrays.equals(place, 8, place.length, key, 0, key.length));
+    }
+
+    private static byte[] place(long window, byte[] key) {
+        return ByteBuffer.allocate(8 + key.length).putLong(window).put(key).array();
     }
 
     private void updateUnlessExpired(byte[] key, long ts, byte[] value) {
@@ -236,6 +256,9 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             for (long n = 0; n < closed.getValue(); n++) {
                 byte[] member = ByteBuffer.allocate(16).putLong(window).putLong(n).array();
                 byte[] place = members.getValue(member);
+                if (place == null) {
+                    continue; // it was forgotten
+                }
                 members.removeKey(member);
                 if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);

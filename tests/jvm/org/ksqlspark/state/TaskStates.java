@@ -11,6 +11,8 @@ import org.apache.spark.sql.streaming.TimeMode;
 import org.apache.spark.util.SystemClock;
 import org.ksqlspark.internals.state.BeforeCommit;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -48,6 +50,27 @@ final class TaskStates {
         BeforeCommit.with(
                 TASK, () -> operator.handleInputRows(TASK, rows, null).foreach(results::add));
         return results;
+    }
+
+    /** Removes a key, as FORGET does. */
+    static void forget(KeyedOperator operator, byte[] key) {
+        operator.forget(TASK, List.of(key));
+    }
+
+    /** Whether these bytes, as ISO 8859-1, are anywhere in a key or value. */
+    boolean contain(String bytes) {
+        for (Store<?> store : stores.values()) {
+            for (Map.Entry<ByteBuffer, ?> entry : store.values.entrySet()) {
+                String key = new String(entry.getKey().array(), StandardCharsets.ISO_8859_1);
+                boolean isIn =
+                        entry.getValue() instanceof byte[] value
+                                && new String(value, StandardCharsets.ISO_8859_1).contains(bytes);
+                if (isIn || key.contains(bytes)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     /** How many bytes a state has, whose values are bytes. */

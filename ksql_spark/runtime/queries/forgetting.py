@@ -1,0 +1,101 @@
+"""Removes keys from a table: from its topic, and from the state of the query that maintains it (ADR 88)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterable
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.plan.stages import REALTIME
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.differences import TopicRows
+from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
+
+#: how long to wait until the batch that removes keys from the state is committed, seconds
+_TIMEOUT_S = 30.0
+#: the same for micro-batches: one begins at once if there is a record to read, and else not at all
+_MICROBATCH_TIMEOUT_S = 5.0
+_ASK_EVERY_S = 0.2
+
+
+class TopicErasure:
+    """The rows of some keys in a table's topic. Not thread-safe.
+
+    Args:
+        admin: of the cluster.
+        topic: its name.
+        without_window: a record's key without the bounds of its window.
+    """
+
+    def __init__(self, admin: KafkaAdmin, topic: str, without_window: Callable[[bytes], bytes]) -> None:
+        self._admin, self._topic, self._without_window = admin, TopicRows(topic), without_window
+
+    def rows(self, keys: Collection[bytes]) -> list[Record]:
+        """The rows of ``keys``, which are without the bounds of windows.
+
+        Raises:
+            KsqlError: as TopicRows.read.
+        """
+        rows = self._topic.read(self._admin).values()
+        return [row for row in rows if row.key is not None and self._without_window(row.key) in keys]
+
+    def delete(self, rows: Iterable[Record], transactional_id: str) -> None:
+        """Write a tombstone for each of the rows.
+
+        Args:
+            rows: the result of ``rows``.
+            transactional_id: of the writer; an earlier one with this id can write nothing any more.
+
+        Raises:
+            KsqlError: as TransactionalWriter; some transactions may have been written.
+        """
+        tombstones = [row._replace(value=None, headers=()) for row in rows]
+        with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
+            differences.write(writer, self._topic.topic, tombstones)
+
+
+class StateErasure:
+    """Keys in the state of a query's last sub-topology.
+
+    Args:
+        queries: the server's queries.
+        query: which.
+        keys: packed.
+    """
+
+    def __init__(self, queries: QueryManager, query: ManagedQuery, keys: Collection[bytes]) -> None:
+        self._queries, self._query, self._keys = queries, query, keys
+        self._checkpoint = queries.checkpoints.of(query, len(query.plan.stages) - 1)
+
+    def note(self) -> None:
+        """Make the query's next batch remove them; the query must be stopped.
+
+        Raises:
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; CHECKPOINT_DAMAGED.
+        """
+        if not self._queries.has(self._query):
+            raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
+        self._checkpoint.forget(self._keys)
+
+    def is_done(self) -> bool:
+        """Wait for that batch, for a while; whether it is committed.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
+        is_realtime = self._query.plan.last.mode == REALTIME
+        ends_s = time.monotonic() + (_TIMEOUT_S if is_realtime else _MICROBATCH_TIMEOUT_S)
+        while self._checkpoint.forgotten() is not None:
+            if time.monotonic() > ends_s or not self._query.spark:
+                return False
+            if is_realtime:
+                self._query.spark[-1].end_batch()
+            time.sleep(_ASK_EVERY_S)
+        return True
+
+
+__all__ = ["StateErasure", "TopicErasure"]

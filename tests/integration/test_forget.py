@@ -1,0 +1,94 @@
+"""FORGET on real servers: both guarantees, a paused query, a server that is killed meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ksql_spark.kafka.admin import KafkaAdmin
+from tests.integration.server_process import ServerProcess
+from tests.waiting import until
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+STATEMENTS = """
+CREATE STREAM visits (id INT KEY, customer STRING)
+  WITH (KAFKA_TOPIC = '{0}visits', VALUE_FORMAT = 'JSON', PARTITIONS = {1});
+CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM visits GROUP BY customer;
+"""
+
+
+def insert(server: ServerProcess, *customers: str) -> None:
+    server.execute("".join(f"INSERT INTO visits VALUES ({i}, '{c}');" for i, c in enumerate(customers)))
+
+
+def await_counts(server: ServerProcess, expected: dict[str, int]) -> None:
+    found: list[object] = []
+
+    def is_so() -> bool:
+        found[:] = server.rows("SELECT * FROM counts;")
+        return sorted(found) == sorted([c, n] for c, n in expected.items())  # type: ignore[type-var]
+
+    until(is_so, lambda: found)
+
+
+@pytest.mark.parametrize(("guarantee", "partitions"), [("at_least_once", 4), ("exactly_once_v2", 12)])
+def test_a_key_is_forgotten_once(
+    guarantee: str, partitions: int, kafka_admin: KafkaAdmin, tmp_path: Path
+) -> None:
+    prefix = f"forget{partitions}_"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
+        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.processing.guarantee={guarantee}\n"
+        "ksql.streams.auto.offset.reset=earliest\nksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+        encoding="utf-8",
+    )
+
+    def start() -> ServerProcess:
+        return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
+
+    forget = "FORGET FROM counts WHERE customer = 'ann';"
+    try:
+        with start() as server:
+            server.execute(STATEMENTS.format(prefix, partitions))
+            insert(server, "ann", "bob", "ann", "cy")
+            await_counts(server, {"ann": 2, "bob": 1, "cy": 1})
+            (answer,) = server.execute(forget)
+            outcomes = {place["place"]: place["outcome"] for place in answer["places"]}
+            # a batch of a transaction begins with a record
+            assert outcomes["state"] == ("deleted" if guarantee == "at_least_once" else "pending")
+            await_counts(server, {"bob": 1, "cy": 1})
+            insert(server, "ann", "bob")
+            await_counts(server, {"ann": 1, "bob": 2, "cy": 1})
+            insert(server, "ann")
+            await_counts(server, {"ann": 2, "bob": 2, "cy": 1})
+            server.execute("PAUSE ALL;")
+            (answer,) = server.execute(forget)
+            assert "pending" in {place["outcome"] for place in answer["places"]}
+            server.execute("RESUME ALL;")
+            insert(server, "ann")
+            await_counts(server, {"ann": 1, "bob": 2, "cy": 1})
+            timer = threading.Timer(random.Random(partitions).random() * 2, server.crash)
+            timer.start()
+            with contextlib.suppress(httpx.HTTPError):
+                httpx.post(f"{server.url}/ksql", json={"ksql": forget}, timeout=60)
+            timer.join()
+            server.process.communicate()
+        with start() as server:
+            server.execute(forget)  # nobody has got an answer
+            await_counts(server, {"bob": 2, "cy": 1})
+            insert(server, "ann", "cy")
+            await_counts(server, {"ann": 1, "bob": 2, "cy": 2})
+            server.crash()
+            server.process.communicate()
+        with start() as server:  # what was forgotten once is not forgotten again
+            insert(server, "ann")
+            await_counts(server, {"ann": 2, "bob": 2, "cy": 2})
+    finally:
+        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
