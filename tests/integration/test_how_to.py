@@ -196,7 +196,7 @@ def _check_shown(
 
 
 def _with_topics(text: str) -> str:
-    return re.sub(r"KAFKA_TOPIC = '(\w+)'", rf"KAFKA_TOPIC = '{PREFIX}\1'", text)
+    return re.sub(r"(KAFKA_TOPIC =|EXPLAIN RECORD) '(\w+)'", rf"\1 '{PREFIX}\2'", text)
 
 
 def _blocks(page: str) -> list[str]:
