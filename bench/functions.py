@@ -282,7 +282,7 @@ LINES: tuple[Line, ...] = (
 _THREADS = ("Executor task", "GC Thread", "G1 ")
 
 
-def _cpu_seconds(pid: int) -> float:
+def task_cpu_s(pid: int) -> float:
     """CPU time of the JVM's tasks; unlike wall-clock time, it does not depend on other processes."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -294,9 +294,9 @@ def _cpu_seconds(pid: int) -> float:
 
 def _seconds(pid: int, frame: Any, text: str, is_aggregate: bool) -> float:
     job = frame.groupBy("G").agg(_expr(text)) if is_aggregate else frame.selectExpr(f"{text} as x")
-    started = _cpu_seconds(pid)
+    started = task_cpu_s(pid)
     job.write.format("noop").mode("overwrite").save()
-    return _cpu_seconds(pid) - started
+    return task_cpu_s(pid) - started
 
 
 def _expr(text: str) -> Any:

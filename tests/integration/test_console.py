@@ -50,6 +50,17 @@ def test_what_a_newcomer_asks(tmp_path: Path) -> None:
         server.stop()
 
 
+def test_rows_and_records_are_explained(tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        "ksql.logging.processing.topic.auto.create=true\nksql.logging.processing.stream.auto.create=true\n",
+        encoding="utf-8",
+    )
+    with ServerProcess(tmp_path / "data", "--properties", str(properties)) as server:
+        run("explained", server.ready().url)
+        server.stop()
+
+
 def test_hostile_names_values_and_addresses(tmp_path: Path) -> None:
     with ServerProcess(tmp_path / "data") as server:
         run("hostile", server.ready().url)

@@ -190,13 +190,13 @@ def _check_shown(
         elif last:
             deadline = time.monotonic() + TIMEOUT_S
             while missing := [words for line in text.splitlines() if (words := _words(line)) not in found]:
-                assert any(word in " ".join(last) for word in AGAIN), (last, missing, found)
+                assert any(word in " ".join(last) for word in AGAIN), (last, missing, [' '.join(f) for f in found])
                 assert time.monotonic() < deadline, (last, missing, found)
                 found = printed(last)
 
 
 def _with_topics(text: str) -> str:
-    return re.sub(r"KAFKA_TOPIC = '(\w+)'", rf"KAFKA_TOPIC = '{PREFIX}\1'", text)
+    return re.sub(r"(KAFKA_TOPIC =|EXPLAIN RECORD) '(\w+)'", rf"\1 '{PREFIX}\2'", text)
 
 
 def _blocks(page: str) -> list[str]:

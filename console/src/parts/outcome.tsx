@@ -45,7 +45,7 @@ export function OutcomeView({ outcome }: Props) {
 
 function EntityView({ entity }: { entity: Entity }) {
   const tree = explained(entity);
-  const list = tree === null || entity["@type"] === "row_explanation" ? listOf(entity) : null;
+  const list = tree === null ? listOf(entity) : null;
   const said = entity.commandStatus?.message ?? entity.message;
   const queryId = entity.commandStatus?.queryId;
   return (
@@ -58,7 +58,7 @@ function EntityView({ entity }: { entity: Entity }) {
         </p>
       )}
       {list !== null && <Grid columns={list.names.map((name) => ({ name, type: "" }))} rows={list.rows} />}
-      {tree !== null && <ul class="message"><BranchView branch={tree} /></ul>}
+      {tree !== null && <ul class="explained" tabIndex={0}><BranchView branch={tree} /></ul>}
       {entity.queryDescription !== undefined && <pre class="lines" tabIndex={0}>{entity.queryDescription.executionPlan}</pre>}
       {entity.sourceDescription !== undefined && (
         <p class="message">

@@ -10,6 +10,8 @@ interface RecordOfRow {
   topic: string;
   partition: number;
   offset: number;
+  timestamp: number | null;
+  reason: string | null;
   columns: object | null;
   origin?: Record<string, string>;
 }
@@ -17,7 +19,9 @@ interface RecordOfRow {
 interface TracedRows {
   name: string;
   queryId: string;
+  rows?: number;
   used: number;
+  dropped?: { reason: string; count: number }[];
   records: RecordOfRow[];
   notes: string[];
   upstream: TracedRows[];
@@ -29,14 +33,14 @@ interface Effect {
   outcome: string;
   reasons: string[];
   changed: number;
-  rows: { before: object | null; after: object | null }[];
+  rows: { partition: number | null; offset: number | null; before: object | null; after: object | null }[];
   sinks: string[];
   notes: string[];
   below: Effect[];
 }
 
 /** How many rows and records are shown of each query. */
-const MOST = 5;
+const MOST = 20;
 
 /** The tree of an answer; null if it is another one. */
 export function explained(entity: Entity): Branch | null {
@@ -44,24 +48,33 @@ export function explained(entity: Entity): Branch | null {
     return traced(entity as unknown as TracedRows);
   }
   if (entity["@type"] !== "record_explanation") return null;
-  const { record, queries, notes } = entity as unknown as { record: RecordOfRow; queries: Effect[]; notes: string[] };
-  return { label: lineOf(record), below: [...queries.map(changed), ...notes.map(leaf)] };
+  const { names, record, queries, notes } = entity as unknown as { names: string[]; record: RecordOfRow; queries: Effect[]; notes: string[] };
+  const read = queries.length === 0 ? [`No query reads ${names.join(", ")}.`] : [];
+  return { label: lineOf(record), below: [...queries.map(changed), ...[...read, ...notes].map(leaf)] };
 }
 
-function traced({ name, queryId, used, records, notes, upstream }: TracedRows): Branch {
+function traced({ name, queryId, rows, used, dropped = [], records, notes, upstream }: TracedRows): Branch {
   const shown = records.map(lineOf).slice(0, MOST);
-  return { label: `${name} (${queryId}): of ${used} records`, below: [...leaves(shown, records.length === 0 ? 0 : used), ...notes.map(leaf), ...upstream.map(traced)] };
+  const lost = dropped.map(({ reason, count: n }) => `${counted(n, "record")} dropped: ${reason}`);
+  const label = `${name} (${queryId}): ${rows === undefined ? "" : `${counted(rows, "row")} of `}${counted(used, "record")}`;
+  const isWhole = records.some(({ reason }) => reason !== null) || records.length === 0;
+  return { label, below: [...leaves(shown, isWhole ? shown.length : used), ...[...lost, ...notes].map(leaf), ...upstream.map(traced)] };
 }
 
 function changed({ name, queryId, outcome, reasons, changed: count, rows, sinks, notes, below }: Effect): Branch {
-  const shown = rows.slice(0, MOST).map(({ before, after }) => `${text(before)} → ${text(after)}`);
-  const label = `${name} (${queryId}): ${count > 0 ? `${count} changed` : outcome}${sinks.map((sink) => `, in sink ${sink}`).join("")}`;
+  const shown = rows.slice(0, MOST).map(({ partition, offset, before, after }) => `${offset === null ? "" : `${partition}/${offset} `}${text(before)} → ${text(after)}`);
+  const label = `${name} (${queryId}): ${count > 0 ? `${counted(count, "row")} changed` : outcome}${sinks.map((sink) => `, in sink ${sink}`).join("")}`;
   return { label, below: [...reasons.map(leaf), ...leaves(shown, count), ...notes.map(leaf), ...below.map(changed)] };
 }
 
-function lineOf({ topic, partition, offset, columns, origin }: RecordOfRow): string {
+function lineOf({ topic, partition, offset, timestamp, reason, columns, origin }: RecordOfRow): string {
+  const time = timestamp === null ? "" : ` ${new Date(timestamp).toISOString().replace(".000", "")}`;
   const change = Object.entries(origin ?? {}).map(([name, value]) => ` ${name} ${value}`).join("");
-  return `${topic} ${partition}/${offset} ${text(columns)}${change}`;
+  return `${topic} ${partition}/${offset}${time} ${text(columns)}${change}${reason === null ? "" : ` dropped: ${reason}`}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function leaves(shown: string[], count: number): Branch[] {

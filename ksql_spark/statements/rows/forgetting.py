@@ -80,7 +80,8 @@ class _Task:
         is_done = True
         if not self._statement.preview:
             if query is None:
-                rows = self._delete(f"_confluent-ksql-{self._context.config['ksql.service.id']}forget")
+                service = self._context.config["ksql.service.id"]
+                rows = self._delete(f"_confluent-ksql-{service}forget_{self._source.name}")
             else:
                 state = StateErasure(services.queries, query, self._packed())
                 with services.queries.stopped(query):
