@@ -28,7 +28,13 @@ from ksql_spark.analyzer.relations.joins import mirrored_withins
 from ksql_spark.analyzer.relations.query_log import topic_of
 from ksql_spark.analyzer.rows.forgetting import Forgetting, bind_forgetting
 from ksql_spark.analyzer.rows.inserts import BoundInsert, BoundRow, bind_insert_target, bind_insert_values
-from ksql_spark.analyzer.rows.recomputing import Recomputation, bind_recomputation, bind_selection
+from ksql_spark.analyzer.rows.pairs import Pairs, bind_pairs, is_join_of_streams
+from ksql_spark.analyzer.rows.recomputing import (
+    Recomputation,
+    bind_recomputation,
+    bind_selection,
+    is_recomputable,
+)
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import (
     bind_effects,
@@ -44,6 +50,7 @@ __all__ = [
     "BoundInsert",
     "BoundRow",
     "Forgetting",
+    "Pairs",
     "Recomputation",
     "Scope",
     "appended",
@@ -58,6 +65,7 @@ __all__ = [
     "bind_insert_target",
     "bind_insert_values",
     "bind_origin",
+    "bind_pairs",
     "bind_persistent",
     "bind_predicate",
     "bind_query",
@@ -76,6 +84,8 @@ __all__ = [
     "evolve_of",
     "fitted",
     "infer_columns",
+    "is_join_of_streams",
+    "is_recomputable",
     "is_stateless",
     "kind_of_result",
     "mirrored_withins",

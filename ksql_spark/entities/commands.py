@@ -73,16 +73,16 @@ class ErrorsReplayed(Entity, type="errors_replayed"):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsReprocessed(Entity, type="rows_reprocessed"):
-    """The answer to REPROCESS and REPLAY LATE ROWS.
+    """The answer to REPROCESS, REPLAY LATE ROWS, and REPLAY ERRORS of windows.
 
     Args:
-        name: the table.
+        name: the table, or the stream of a join.
         query_id: of the query that maintains it.
         is_preview: whether nothing was written.
         windows: how many windows were computed again.
         open_windows: were left alone, because the query still adds to them.
         gone_windows: were left alone, because records of them are gone.
-        changed: rows that have other values, or are new.
+        changed: rows that have other values, or are new; of a stream: that were added.
         removed: rows that are no longer there.
         samples: the first rows that differ.
     """

@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.rows.recomputing import OFFSET, PARTITION, Recomputation
+from ksql_spark.analyzer.rows.pairs import Pairs
+from ksql_spark.analyzer.rows.recomputing import IS_ASKED, OFFSET, PARTITION, Recomputation
+from ksql_spark.analyzer.rows.traced_plans import place
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
 from ksql_spark.plan.stages import Plan, Stage
-from ksql_spark.schema import NULL_VALUE, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, quoted
@@ -73,10 +75,18 @@ def evaluate(
 
 
 class Recomputed(NamedTuple):
-    """A row of a table that was computed again: its record, the part of its key, why it cannot be written."""
+    """A row of a table that was computed again.
+
+    Args:
+        record: its record; a tombstone if HAVING is not true of it.
+        part: of its key.
+        is_asked: whether it is made of a record that was asked for.
+        unwritable: why it cannot be written.
+    """
 
     record: Written
     part: int
+    is_asked: bool
     unwritable: str | None
 
 
@@ -103,6 +113,8 @@ def recomputed(
     frames: Iterable[DataFrame],
     span: tuple[int, int],
     setting: Callable[[str], Any],
+    *,
+    only_asked: bool,
 ) -> Iterator[Recomputed]:
     """The rows of a windowed table, computed again.
 
@@ -113,20 +125,74 @@ def recomputed(
         sink_partitions: of the table's topic.
         parts: of the query's keys.
         frames: those of its inputs.
-        span: the least start of the windows that are wanted, and their greatest end, epoch ms.
+        span: the least start of the windows that are wanted, and their greatest end, epoch ms; sessions are
+            computed all, because those that overlap depend on each other.
         setting: effective value of a property, by name.
+        only_asked: whether only rows are wanted that are made of records that are asked for.
     """
     rows = batch.build(session, recomputation.root, frames, setting)
-    rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
+    if not recomputation.has_sessions:
+        rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
+        rows = rows.filter(IS_ASKED) if only_asked else rows
     encoded = sinks.encode(
-        rows.selectExpr("*", f"false AS {NULL_VALUE}"),
+        rows,
         plan.sink,
         sink_partitions,
         records=plan.records,
-        also=[f"{parts.text(recomputation.groups)} AS __part"],
+        also=[f"{parts.text(recomputation.groups)} AS __part", IS_ASKED],
     )
     for fields, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
-        yield Recomputed(record, fields["__part"], None if unwritable is None else unwritable[1])
+        reason = None if unwritable is None else unwritable[1]
+        yield Recomputed(record, fields["__part"], bool(fields[IS_ASKED]), reason)
+
+
+class Counted(NamedTuple):
+    """A record of a join's rows: how many pairs make it, how many of these were asked for; see Recomputed."""
+
+    record: Written
+    pairs: int
+    asked: int
+    unwritable: str | None
+
+
+def pairs(
+    session: SparkSession,
+    join: Pairs,
+    plan: Plan,
+    sink_partitions: int,
+    frames: Iterable[DataFrame],
+    processed: Sequence[Mapping[int, int]],
+    setting: Callable[[str], Any],
+) -> Iterator[Counted]:
+    """The records that a join writes for pairs that are asked for.
+
+    Args:
+        session: the batch's own session.
+        join: the batch.
+        plan: the query's, which says how records are encoded.
+        sink_partitions: of the sink's topic.
+        frames: those of its inputs.
+        processed: for each input partition -> offset up to which the query has processed it.
+        setting: effective value of a property, by name.
+    """
+    rows = batch.build(session, join.root, frames, setting)
+    for number, each in enumerate(processed):
+        rows = rows.filter(_is_before(each, *place(number)[1:]))
+    encoded = sinks.encode(rows, plan.sink, sink_partitions, records=plan.records, also=[IS_ASKED])
+    others = [name for name in ("headers", "partition") if name in encoded.columns]
+    counts = [expr("count(*) AS __pairs"), expr(f"count_if({IS_ASKED}) AS __asked")]
+    counted = encoded.groupBy("key", "value", "time").agg(
+        *counts, *(expr(f"first({name}) AS {name}") for name in others)
+    )
+    found = counted.filter("__asked > 0").toLocalIterator()
+    for fields, record, unwritable in _records(session, found, plan.sink.topic):
+        reason = None if unwritable is None else unwritable[1]
+        yield Counted(record, fields["__pairs"], fields["__asked"], reason)
+
+
+def _is_before(offsets: Mapping[int, int], partition: str, offset: str) -> str:
+    """Spark SQL text: whether a record is before the ``offsets`` of its topic."""
+    return " OR ".join(f"({partition} = {p} AND {offset} < {end})" for p, end in offsets.items()) or "false"
 
 
 def stream_times(
@@ -148,8 +214,7 @@ def stream_times(
         setting: effective value of a property, by name.
     """
     rows = batch.build(session, recomputation.rows, frames, setting)
-    before = " OR ".join(f"({PARTITION} = {p} AND {OFFSET} < {offset})" for p, offset in processed.items())
-    processed_rows = rows.filter(before or "false")
+    processed_rows = rows.filter(_is_before(processed, PARTITION, OFFSET))
     timed = processed_rows.selectExpr(f"{parts.text(recomputation.groups)} AS part", ROWTIME)
     return {row[0]: row[1] for row in timed.groupBy("part").agg(expr(f"max({ROWTIME})")).collect()}
 

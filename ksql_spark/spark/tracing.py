@@ -5,12 +5,13 @@ REPROCESS reads its inputs in the same way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import expr
+from pyspark.sql.functions import broadcast, expr
 
 from ksql_spark.analyzer.rows.traced_plans import added, place, step
 from ksql_spark.analyzer.rows.tracing import Effect, Trace
@@ -252,6 +253,7 @@ def inputs(
     ends: Sequence[Offsets],
     ranges: BatchRanges = WHOLE_TOPICS,
     edits: Sequence[Mapping[Position, Edit]] | None = None,
+    asked: Sequence[Collection[Position]] | None = None,
 ) -> list[DataFrame]:
     """The frames of a Tracer's inputs.
 
@@ -263,6 +265,7 @@ def inputs(
         ends: for each the offsets after the last records.
         ranges: what is read of streams.
         edits: for each what its records are replaced by.
+        asked: for each the records that are asked for, if the Tracer is told of them.
     """
     frames = []
     for number, relation in enumerate(relations):
@@ -271,8 +274,20 @@ def inputs(
             frames.append(_changes(session, consumer, number, relation, ends[number], edited))
         else:
             frame = _stream(session, consumer, number, relation, starts[number], ends[number], ranges)
+            if asked is not None:
+                frame = _with_asked(frame, relation, added(number).is_asked, asked[number])
             frames.append(_without(frame, relation, edited))
     return frames
+
+
+def _with_asked(frame: DataFrame, relation: Source, name: str, positions: Collection[Position]) -> DataFrame:
+    """With a column that tells whether a record is at one of ``positions``, which may be many."""
+    text, schema = json.dumps([{"p": p, "o": o} for p, o in positions]), "array<struct<p: bigint, o: bigint>>"
+    listed = frame.sparkSession.sql(f"SELECT inline(from_json('{text}', '{schema}'))")
+    places = listed.selectExpr("p AS __p", "o AS __o", f"true AS {quoted(name)}").distinct()
+    partition, offset = (quoted(relation.column_name(column)) for column in (ROWPARTITION, ROWOFFSET))
+    joined = frame.join(broadcast(places), expr(f"{partition} = __p AND {offset} = __o"), "left")
+    return joined.selectExpr("* EXCEPT (__p, __o)")
 
 
 def _without(frame: DataFrame, relation: Source, positions: Collection[Position]) -> DataFrame:

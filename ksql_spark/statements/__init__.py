@@ -152,7 +152,7 @@ HANDLERS: Mapping[type[Statement], Callable[[Any, StatementContext], Action]] = 
     InsertValues: inserts.insert_values,
     Pause: lifecycle.pause,
     PauseSink: sinks.pause_sink,
-    ReplayErrors: failed_records.replay_errors,
+    ReplayErrors: reprocessing.replay_errors,
     ReplayLateRows: reprocessing.replay_late_rows,
     Reprocess: reprocessing.reprocess,
     Forget: forgetting.forget,

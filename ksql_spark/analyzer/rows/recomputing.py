@@ -13,18 +13,20 @@ from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
 from ksql_spark.analyzer.rows.traced_groups import Parts, grouped, of_groups, windowed
-from ksql_spark.analyzer.rows.traced_plans import place
-from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.analyzer.rows.traced_plans import Tracer, added, place
+from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import Filter, FlatMap, Node, Project, SelectKey, Source
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
-from ksql_spark.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import BIGINT
+from ksql_spark.schema import NULL_VALUE, PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
+from ksql_spark.types import BIGINT, BOOLEAN
 
 #: the windows whose rows can be computed again
-WINDOWS = ("TUMBLING", "HOPPING")
+_WINDOWS = ("TUMBLING", "HOPPING", "SESSION")
+#: the columns with a record's place, and whether a row has a record that is asked for
+PARTITION, OFFSET, IS_ASKED = "__PARTITION", "__OFFSET", "__IS_ASKED"
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,13 @@ class Recomputation:
 
     Args:
         input: the stream that it reads, as one of Trace.inputs.
-        root: the batch: the table's columns, the window's bounds, ROWTIME, that of the row's last record, and
-            what tells the row's part (plan.distribution.Tasks): ``groups`` and PARTITION.
+        root: the batch: the table's columns, the window's bounds, ROWTIME, that of the row's last record,
+            NULL_VALUE, whether HAVING is not true, IS_ASKED, and what tells the row's part
+            (plan.distribution.Tasks): ``groups`` and PARTITION.
         rows: the rows that are grouped: ``groups``, ROWTIME, PARTITION and OFFSET.
         groups: the names of the columns with the values that rows are grouped by.
         windows: the windows of the table.
-        closes_after_ms: how long after its end a window takes no record any more, in stream time.
+        every_ms: how long after a window's end its last result may be written, in stream time.
     """
 
     input: Source
@@ -46,11 +49,33 @@ class Recomputation:
     rows: Node
     groups: tuple[str, ...]
     windows: WindowSpec
-    closes_after_ms: int
+    every_ms: int
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether windows are sessions, which have no fixed size, and which records join."""
+        return self.windows.kind == "SESSION"
+
+    @property
+    def gap_ms(self) -> int:
+        """How far from the window a record may be that changes its bounds."""
+        return self.windows.size_ms if self.has_sessions else 0
+
+    @property
+    def closes_after_ms(self) -> int:
+        """How long after its end a window takes no record any more, in stream time."""
+        is_after = 1 if self.has_sessions else 0
+        return self.gap_ms + self.windows.grace_ms + self.every_ms + is_after
 
 
-#: the columns with a record's place
-PARTITION, OFFSET = "__PARTITION", "__OFFSET"
+def is_recomputable(query: PersistentQuery) -> bool:
+    """Whether bind_recomputation knows how to compute the rows of a query again."""
+    parts = Parts.of(query.root, (column.name for column in query.root.schema.columns))
+    windows = parts.window
+    if windows is None or windows.kind not in _WINDOWS or windows.calendar is not None:
+        return False
+    read = [node for node in walk(parts.below) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
+    return len(read) == 1 and isinstance(read[0], Source) and not read[0].source.is_table
 
 
 def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -> Recomputation:
@@ -64,27 +89,29 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
     Raises:
         KsqlError: INVALID_STATEMENT if its rows cannot be computed again while it runs.
     """
+    if not is_recomputable(query):
+        _refuse(query, statement, what)
     parts = Parts.of(query.root, (column.name for column in query.root.schema.columns))
     aggregate, windows = parts.aggregate, parts.window
-    if aggregate is None or windows is None or windows.kind not in WINDOWS or windows.calendar is not None:
-        _refuse(query, statement, what)
-    read = [node for node in walk(parts.below) if not isinstance(node, (Filter, FlatMap, Project, SelectKey))]
-    if not all(isinstance(node, Source) and not node.source.is_table for node in read) or len(read) > 1:
-        _refuse(query, statement, what)
-    tracer = parts.tracer(what)
+    assert aggregate is not None and windows is not None
+    tracer = Tracer(is_ordered=parts.is_ordered, statement=what, asks=True)
     carried = tracer.carried(parts.below)
     rows = of_groups(Filter(carried, tracer.passes), aggregate)
     groups = {f"__GROUP_{i}": group for i, group in enumerate(aggregate.group_by)}
     of_row = dict(zip((ROWTIME, PARTITION, OFFSET), (ROWTIME, *place(0)[1:]), strict=True))
     ungrouped = [NamedExpression(name, group.expression) for name, group in groups.items()]
     ungrouped += (NamedExpression(name, ColumnRef(column, BIGINT)) for name, column in of_row.items())
-    latest = [_latest(name, of_row[name]) for name in (ROWTIME, PARTITION)]
-    result = grouped(windowed(rows, windows), parts, tracer, latest)
-    if parts.having is not None:
-        result = Filter(result, parts.having)
-    columns = [*parts.outputs]
+    more = [
+        AggregateCall(name, "MAX", (ColumnRef(of_row[name], BIGINT),), BIGINT)
+        for name in (ROWTIME, PARTITION)
+    ]
+    is_asked = ColumnRef(added(0).is_asked, BOOLEAN)
+    more.append(AggregateCall(IS_ASKED, "BOOL_OR", (is_asked,), BOOLEAN))
+    result = grouped(windowed(rows, aggregate), parts, tracer, more)
+    columns = [*parts.outputs, NamedExpression(NULL_VALUE, _is_not(parts.having))]
     for name in (*WINDOW_BOUNDS, ROWTIME, PARTITION):
         columns.append(NamedExpression(name, ColumnRef(name, BIGINT)))
+    columns.append(NamedExpression(IS_ASKED, ColumnRef(IS_ASKED, BOOLEAN)))
     for name, group in groups.items():
         columns.append(NamedExpression(name, ColumnRef(group.name, group.expression.type)))
     return Recomputation(
@@ -93,12 +120,14 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
         rows=Project(rows, (), tuple(ungrouped)),
         groups=tuple(groups),
         windows=windows,
-        closes_after_ms=windows.grace_ms + (aggregate.every_ms or 0),
+        every_ms=aggregate.every_ms or 0,
     )
 
 
-def _latest(name: str, column: str) -> AggregateCall:
-    return AggregateCall(name, "MAX", (ColumnRef(column, BIGINT),), BIGINT)
+def _is_not(having: Expression | None) -> Expression:
+    """Whether a condition is not true."""
+    no, yes = Literal(False, BOOLEAN), Literal(True, BOOLEAN)
+    return no if having is None else Case(((having, no),), yes, BOOLEAN)
 
 
 def _refuse(query: PersistentQuery, statement: exp.Expr, what: str) -> NoReturn:
@@ -108,8 +137,8 @@ def _refuse(query: PersistentQuery, statement: exp.Expr, what: str) -> NoReturn:
             f"{what} is for tables: rows that the stream {name} has written cannot be taken back.", statement
         )
     raise invalid(
-        f"{what} computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or "
-        "HOPPING windows of a fixed size.",
+        f"{what} computes rows of closed windows again: those of a GROUP BY of one stream in SESSION "
+        "windows, or TUMBLING or HOPPING windows of a fixed size.",
         statement,
         hint=f"CREATE OR REPLACE TABLE {name} WITH (EVOLVE = 'backfill') AS the same SELECT computes all "
         "rows again, and writes those that differ.",
@@ -135,4 +164,7 @@ def bind_selection(
     return condition
 
 
-__all__ = ["OFFSET", "PARTITION", "Recomputation", "bind_recomputation", "bind_selection"]
+__all__ = [
+    "IS_ASKED", "OFFSET", "PARTITION", "Recomputation", "bind_recomputation", "bind_selection",
+    "is_recomputable",
+]  # fmt: skip

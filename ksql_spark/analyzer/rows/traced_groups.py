@@ -4,15 +4,15 @@ REPROCESS (recomputing.py). A windowed group is a group by the bounds of its win
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_plans import Tracer, is_ordered_by, with_columns
-from ksql_spark.expressions import ColumnRef, Expression, Literal
+from ksql_spark.expressions import Case, ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
-from ksql_spark.plan.nodes import Aggregate, Expire, Filter, FlatMap, Node, Project, Sort
+from ksql_spark.plan.clauses import AggregateCall, FramedCall, NamedExpression, SortKey, WindowSpec
+from ksql_spark.plan.nodes import Aggregate, BatchOver, Expire, Filter, FlatMap, Node, Project, Sort
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import ROWTIME, WINDOW_BOUNDS, WINDOWEND, WINDOWSTART
 from ksql_spark.types import BIGINT
@@ -60,10 +60,10 @@ class Parts:
         calls = self.aggregate.aggregates if self.aggregate is not None else ()
         return any(registry.require(each.function).by_arrival for each in calls)
 
-    def tracer(self, statement: str = "EXPLAIN ROW") -> Tracer:
-        """What carries the rows below; ``statement``: its words, for errors."""
-        is_ordered = self.is_by_arrival or any(map(is_ordered_by, walk(self.below)))
-        return Tracer(is_ordered=is_ordered, statement=statement)
+    @property
+    def is_ordered(self) -> bool:
+        """Whether rows depend on the order of records."""
+        return self.is_by_arrival or any(map(is_ordered_by, walk(self.below)))
 
 
 def of_groups(rows: Node, aggregate: Aggregate) -> Node:
@@ -84,9 +84,14 @@ def grouped(rows: Node, parts: Parts, tracer: Tracer, more: Iterable[AggregateCa
     return Aggregate(below, keys, (*aggregate.aggregates, *more))
 
 
-def windowed(rows: Node, spec: WindowSpec) -> Node:
-    """The rows, each once for each of its windows, with the bounds. (As in Kafka Streams.)"""
-    time, advance = ColumnRef(ROWTIME, BIGINT), Literal(spec.advance_ms or spec.size_ms, BIGINT)
+def windowed(rows: Node, aggregate: Aggregate) -> Node:
+    """The rows of ``of_groups``, each once for each of its windows, with the bounds (as in Kafka Streams)."""
+    spec = aggregate.window_spec
+    assert spec is not None  # the caller has looked
+    time = ColumnRef(ROWTIME, BIGINT)
+    if spec.kind == "SESSION":
+        return _in_sessions(rows, [group.expression for group in aggregate.group_by], time, spec.size_ms)
+    advance = Literal(spec.advance_ms or spec.size_ms, BIGINT)
     earliest = call("-", [time, Literal(spec.size_ms - advance.value, BIGINT)], None)
     earliest = call("GREATEST", [earliest, Literal(0, BIGINT)], None)
     numbers = call("GENERATE_SERIES", [call("/", [at, advance], None) for at in (earliest, time)], None)
@@ -94,6 +99,24 @@ def windowed(rows: Node, spec: WindowSpec) -> Node:
     start = call("*", [ColumnRef(_NUMBER, BIGINT), advance], None)
     end = call("+", [start, Literal(spec.size_ms, BIGINT)], None)
     return with_columns(each, (NamedExpression(WINDOWSTART, start), NamedExpression(WINDOWEND, end)))
+
+
+def _in_sessions(rows: Node, keys: Sequence[Expression], time: ColumnRef, gap_ms: int) -> Node:
+    """The rows with the bounds of their sessions, which end where no row comes for longer than the gap."""
+
+    def over(below: Node, keys: Sequence[Expression], order: bool, *calls: FramedCall) -> Node:
+        return BatchOver(below, tuple(keys), (SortKey(time),) if order else (), calls)
+
+    before, is_first = f"{_NUMBER}_BEFORE", f"{_NUMBER}_IS_FIRST"
+    rows = over(rows, keys, True, FramedCall(AggregateCall(before, "MAX", (time,), BIGINT), None, 1))
+    gap = call("-", [time, ColumnRef(before, BIGINT)], None)
+    begins = Case(((call(">", [gap, Literal(gap_ms, BIGINT)], None), time),), Literal(None, BIGINT), BIGINT)
+    rows = with_columns(rows, [NamedExpression(is_first, begins)])
+    number = AggregateCall(_NUMBER, "COUNT", (ColumnRef(is_first, BIGINT),), BIGINT)
+    rows = over(rows, keys, True, FramedCall(number, None, 0))
+    bounds = [AggregateCall(n, f, (time,), BIGINT) for n, f in ((WINDOWSTART, "MIN"), (WINDOWEND, "MAX"))]
+    of_session = [*keys, ColumnRef(_NUMBER, BIGINT)]
+    return over(rows, of_session, False, *(FramedCall(each, None, None) for each in bounds))
 
 
 __all__ = ["Parts", "grouped", "of_groups", "windowed"]

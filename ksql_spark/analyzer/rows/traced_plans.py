@@ -84,28 +84,35 @@ class Added:
 
     Args:
         is_read: of a stream: whether the query has read the record, which was not there before its start.
+        is_asked: of a stream: whether the record is one of those whose rows are asked for.
         deletes: of a table: whether the record has deleted its row.
         until: of a table: the time of the next record of its key; NULL: there is none.
     """
 
     is_read: str
+    is_asked: str
     deletes: str
     until: str
 
 
 def added(number: int) -> Added:
     """Return the names of the columns that tracing adds to the input with this number."""
-    return Added(f"__IS_READ_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
+    return Added(f"__IS_READ_{number}", f"__IS_ASKED_{number}", f"__DELETES_{number}", f"__UNTIL_{number}")
 
 
 class Tracer:
     """Rewrites the plan of one SELECT, from its inputs upwards.
 
     A node that it makes has the columns of the node that it stands for, ROWTIME, and those of ``Trace``.
+
+    Args:
+        is_ordered: whether the order is needed in which a task takes the rows.
+        statement: its words, for errors.
+        asks: whether rows tell which records of streams are asked for (Added.is_asked).
     """
 
-    def __init__(self, *, is_ordered: bool, statement: str = "EXPLAIN ROW") -> None:
-        self._statement = statement
+    def __init__(self, *, is_ordered: bool, statement: str = "EXPLAIN ROW", asks: bool = False) -> None:
+        self._statement, self._asks = statement, asks
         self.inputs: list[Source] = []
         self.steps: list[str] = []
         self.joins_versions = False
@@ -197,6 +204,8 @@ class Tracer:
         flags = {extra.deletes: BOOLEAN, extra.until: BIGINT}
         if not source.is_table:
             columns.append(self._step(BEFORE_START, ColumnRef(extra.is_read, BOOLEAN)))
+            if self._asks:
+                columns.append(NamedExpression(extra.is_asked, ColumnRef(extra.is_asked, BOOLEAN)))
         elif is_versioned:
             columns += (NamedExpression(name, ColumnRef(name, type_)) for name, type_ in flags.items())
         else:

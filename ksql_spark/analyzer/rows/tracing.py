@@ -255,7 +255,7 @@ def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> 
 
 def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, int]]) -> Effect:
     aggregate = parts.aggregate
-    tracer = parts.tracer()
+    tracer = Tracer(is_ordered=parts.is_ordered)
     carried = tracer.carried(parts.below)
     rows: Node = Filter(carried, tracer.passes)
     columns = [
@@ -291,7 +291,7 @@ def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, i
     if parts.window is not None and parts.window.calendar is not None:
         rows = Filter(_in_calendar(rows, windows), call("IS NOT NULL", [ColumnRef(WINDOWEND, BIGINT)], None))
     elif parts.window is not None:
-        rows = windowed(rows, parts.window)
+        rows = windowed(rows, aggregate)
         rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
     result = grouped(rows, parts, tracer)
     if parts.having is not None:

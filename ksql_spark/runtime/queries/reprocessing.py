@@ -7,10 +7,12 @@ it is stopped for a moment: what was closed then is closed in its checkpoint, to
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.kafka.consumer import Record
+from ksql_spark.kafka.consumer import Record, TopicReader
+from ksql_spark.kafka.transactions import Written
 from ksql_spark.runtime.queries import differences
 from ksql_spark.runtime.queries.differences import Differences, Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -41,8 +43,8 @@ class Corrections:
         """
         return self._topic.read(self._admin)
 
-    def processed(self) -> dict[int, int]:
-        """Complete the query's checkpoint: partition of its topic -> offset up to which it has read it.
+    def processed(self) -> dict[str, dict[int, int]]:
+        """Complete the query's checkpoint: topic -> partition -> the offset up to which it has read it.
 
         Raises:
             KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; CHECKPOINT_DAMAGED.
@@ -50,8 +52,7 @@ class Corrections:
         with self._queries.stopped(self._query):
             if not self._queries.has(self._query):
                 raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
-            (topic,) = self._query.plan.last.topics
-            return dict(self._queries.checkpoints.committed_offsets(self._query).get(topic, {}))
+            return self._queries.checkpoints.committed_offsets(self._query)
 
     def kept_from_ms(self) -> dict[int, int]:
         """By partition, the time before which retention has deleted rows, epoch ms; none if it has not.
@@ -87,6 +88,59 @@ class Corrections:
             records = list(differences.changes(old, new))
             differences.write(writer, self._topic.topic, _revised(records, old))
         return differences.count(records)
+
+
+class Additions:
+    """The rows that a stream's topic lacks.
+
+    Args:
+        queries: the server's queries.
+        topic: it has all rows that were ever written, with their times.
+        rows: each row that it may lack, how often it should be there, and how many of it may be added. Rows
+            are equal if keys, values and times are.
+    """
+
+    def __init__(self, queries: QueryManager, topic: str, rows: Collection[tuple[Written, int, int]]) -> None:
+        self._admin, self._topic, self._rows = queries.environment.admin, topic, rows
+
+    def missing(self) -> list[Written]:
+        """The rows to add now.
+
+        Raises:
+            KsqlError: INVALID_STATEMENT if the topic does not have all rows; as TopicReader.
+        """
+        admin, topic = self._admin, self._topic
+        config, problem = admin.config(topic), None
+        if any(admin.beginning_offsets(topic).values()) or "compact" in config.get("cleanup.policy", ""):
+            problem = "older records are gone"
+        elif config.get("message.timestamp.type") == "LogAppendTime":
+            problem = "its records have other times (LogAppendTime)"
+        if problem is not None:
+            reason = f"It cannot be known which rows the join has written to topic {topic}: {problem}."
+            raise KsqlError("INVALID_STATEMENT", reason=reason)
+        wanted = {(row.key, row.value, row.timestamp_ms) for row, _, _ in self._rows}
+        there: Counter[tuple[bytes | None, bytes | None, int | None]] = Counter()
+        with TopicReader(admin.servers, topic, settings=admin.settings) as reader:
+            for records in reader.read_to_end():
+                found = ((record.key, record.value, record.timestamp_ms) for record in records)
+                there.update(row for row in found if row in wanted)
+        lacking = []
+        for row, count, most in self._rows:
+            number = min(most, count - there[row.key, row.value, row.timestamp_ms])
+            lacking += [row] * max(0, number)
+        return lacking
+
+    def write(self, transactional_id: str) -> list[Written]:
+        """Add what is missing in one transaction; an earlier writer with this id can write nothing any more.
+
+        Raises:
+            KsqlError: as missing; as TransactionalWriter, and nothing is written.
+        """
+        with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
+            rows = self.missing()
+            if rows:
+                writer.write(rows)
+        return rows
 
 
 def _revised(records: list[Record], old: Mapping[Place, Record]) -> Iterator[Record]:

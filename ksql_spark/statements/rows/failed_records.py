@@ -8,7 +8,6 @@ from typing import Any
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.base.failures import failure, invalid
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME, has_replays
-from ksql_spark.analyzer.rows.recomputing import WINDOWS
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ErrorsReplayed
 from ksql_spark.errors import query_hint
@@ -137,8 +136,6 @@ def _other_way(sink: DataSource) -> str | None:
     if not sink.is_table:
         return None
     again = f"CREATE OR REPLACE TABLE {sink.name} WITH (EVOLVE = 'backfill') AS the same SELECT computes"
-    if sink.window is not None and sink.window.kind in WINDOWS:
-        return f"REPROCESS {sink.name} computes the rows of closed windows again, {again} all rows."
     return f"{again} all rows again, and writes those that differ."
 
 

@@ -1,58 +1,70 @@
-"""REPROCESS and REPLAY LATE ROWS: computes rows of closed windows again, and corrects them (ADR 85)."""
+"""REPROCESS, REPLAY LATE ROWS and REPLAY ERRORS: computes rows again, and corrects them (ADR 85)."""
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from ksql_spark import analyzer
-from ksql_spark.analyzer import Recomputation
+from ksql_spark.analyzer import Pairs, Recomputation
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.authorization import Role as UserRole
 from ksql_spark.authorization import check_source
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import RowsReprocessed
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
-from ksql_spark.grammar.statements.lifecycle import ReplayLateRows, Reprocess
-from ksql_spark.kafka.consumer import Record, read_at
+from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.grammar.statements.lifecycle import ReplayErrors, ReplayLateRows, Reprocess
+from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.serdes import serdes
-from ksql_spark.plan import nodes
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.queries import Job
 from ksql_spark.runtime.queries import verification
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.reprocessing import Corrections
+from ksql_spark.runtime.queries.reprocessing import Additions, Corrections
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME
-from ksql_spark.spark import batch, replay, tracing
 from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.definitions.describe_evolution import samples_of
-from ksql_spark.statements.queries.batch_ranges import batch_ranges
+from ksql_spark.statements.rows import failed_records
 from ksql_spark.statements.rows.failed_records import (
     bind_entries,
     check_known_queries,
-    read_entries,
     writer_id,
 )
-from ksql_spark.statements.rows.tracing import ends_of, starts_of, starts_per_source, writer_of
-from ksql_spark.types import BIGINT, BOOLEAN
+from ksql_spark.statements.rows.recomputing import (
+    END_MS,
+    NOTHING,
+    Computed,
+    Records,
+    compute,
+    compute_pairs,
+    counted,
+    named_records,
+    whole_from_ms,
+)
+from ksql_spark.statements.rows.tracing import writer_of
+from ksql_spark.types import BIGINT
 
-_END_MS = 2**62
-_LATE = "SELECT UNIX_TIMESTAMP(`EVENT_TIME`) AS T FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;"
+_LATE = """
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, UNIX_TIMESTAMP(`EVENT_TIME`) AS T
+FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
+"""
+#: an error does not tell its record's time
+_FAILED = """
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, CAST(0 AS BIGINT) AS T FROM (SELECT * FROM ERRORS OF `X`);
+"""
 #: how many rows a condition is evaluated for at once
 _AT_ONCE = 1_000
-#: whether a window, by its start and end (epoch ms), is asked for
-Wanted = Callable[[int, int], bool]
 
 
 def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     """Compute the rows of a table's closed windows again, and write those that differ."""
     first_ms = 0 if statement.first is None else analyzer.moment_ms(statement.first)
-    last_ms = _END_MS if statement.last is None else analyzer.moment_ms(statement.last)
+    last_ms = END_MS if statement.last is None else analyzer.moment_ms(statement.last)
     if last_ms <= first_ms:
         raise invalid("REPROCESS ends before it begins.", statement.last)
     query, bound = writer_of(statement.name, context, "REPROCESS")
@@ -60,40 +72,93 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     condition = None
     if statement.where is not None:
         condition = analyzer.bind_selection(bound, statement.where, context.metastore, context.config)
-
-    def run() -> Entity:
-        task = _Task(query, recomputation, condition, context)
-        return task.run(
-            statement.source_text,
-            (first_ms, last_ms),
-            lambda start, end: end > first_ms and start < last_ms,
-            is_preview=statement.preview,
-        )
-
-    return _action(query, run, context)
+    task = _Task(query, recomputation, condition, context)
+    span = (first_ms, last_ms)
+    return _action(
+        query, lambda: task.run(statement.source_text, span, None, is_preview=statement.preview), context
+    )
 
 
 def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Action:
-    """Compute the windows again that rows came too late for."""
+    """Compute the rows again that rows came too late for."""
     check_known_queries(statement, context)
     query = context.services.queries.find(statement.query_id)
     if query is None or query.logical is None:
         raise invalid(f"{statement.query_id} is no persistent query that runs.", statement.this)
+    if analyzer.is_join_of_streams(query.logical):
+        writer_of(query.plan.sink.name, context, "REPLAY LATE ROWS")
+        join = analyzer.bind_pairs(query.logical, statement)
+        entries = bind_entries(statement, _LATE, context)
+        return _action(query, lambda: _add_pairs(statement, query, join, entries, context), context)
     recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY LATE ROWS")
     entries = bind_entries(statement, _LATE, context)
+    task = _Task(query, recomputation, None, context)
 
     def run() -> Entity:
-        times = sorted({int(row[0]) for row in read_entries(entries, context) if row[0] is not None})
-
-        def is_wanted(start: int, end: int) -> bool:
-            at = bisect.bisect_left(times, start)
-            return at < len(times) and times[at] < end
-
-        span = (times[0], times[-1] + 1) if times else (0, 0)
-        task = _Task(query, recomputation, None, context)
-        return task.run(statement.source_text, span, is_wanted, is_preview=statement.preview)
+        records = named_records(entries, [recomputation.input.source.topic], context)
+        return task.run(statement.source_text, records.span, records, is_preview=statement.preview)
 
     return _action(query, run, context)
+
+
+def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
+    """Compute the rows of failed records again; without state, send the records through their query."""
+    query = context.services.queries.find(statement.query_id)
+    if query is None or query.logical is None or not analyzer.is_recomputable(query.logical):
+        return failed_records.replay_errors(statement, context)
+    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY ERRORS")
+    entries = bind_entries(statement, _FAILED, context)
+    task = _Task(query, recomputation, None, context)
+
+    def run() -> Entity:
+        records = named_records(entries, [recomputation.input.source.topic], context)
+        return task.run(statement.source_text, (0, END_MS), records, is_preview=False)
+
+    return _action(query, run, context)
+
+
+def _add_pairs(
+    statement: ReplayLateRows, query: ManagedQuery, join: Pairs, entries: Job, context: StatementContext
+) -> Entity:
+    """Add the pairs of a join that were missed because of late rows."""
+    queries, sink = context.services.queries, query.plan.sink
+    records = named_records(entries, [relation.source.topic for relation in join.inputs], context)
+    found = []
+    if any(records.places.values()):
+        processed = Corrections(queries, query).processed()
+        found = compute_pairs(query, join, records, processed, context)
+    additions = Additions(queries, sink.topic, [(row.record, row.pairs, row.asked) for row in found])
+    added = additions.missing() if statement.preview else additions.write(writer_id(query, context))
+    rows = [Record(r.topic, n, -1, r.timestamp_ms or 0, r.key, r.value) for n, r in enumerate(added)]
+    by_place = {(row.partition, row.key): row for row in rows}
+    compared = verification.compare({}, by_place, _readers(query, context))
+    would = "would be added" if statement.preview else "added"
+    parts = [f"{counted(len(added), 'row')} of {sink.name} {would}: pairs of late rows that it lacked."]
+    if records.unknown:
+        parts.append(records.left_alone())
+    return RowsReprocessed(
+        statement_text=statement.source_text,
+        name=sink.name,
+        query_id=query.id,
+        is_preview=statement.preview,
+        windows=0,
+        open_windows=0,
+        gone_windows=0,
+        changed=len(added),
+        removed=0,
+        samples=samples_of(compared, sink, sink),
+        message=" ".join(parts),
+    )
+
+
+def _readers(
+    query: ManagedQuery, context: StatementContext
+) -> tuple[verification.RowReader, verification.RowReader]:
+    """What reads the rows of a query's sink."""
+    split = partial(split_key, window=query.plan.sink.window)
+    pair = serdes(query.plan.sink, query.plan.records, context.services.registry)
+    reader = verification.RowReader(split, *pair)
+    return reader, reader
 
 
 def _action(query: ManagedQuery, run: Callable[[], Entity], context: StatementContext) -> Action:
@@ -108,6 +173,87 @@ def _action(query: ManagedQuery, run: Callable[[], Entity], context: StatementCo
         return run()
 
     return Immediate(on_spark, waits=True)
+
+
+class _Selection:
+    """Decides which rows of a table are computed again, and counts the windows that are left alone.
+
+    Args:
+        sink: the table.
+        recomputation: the batch.
+        computed: what it has computed.
+        is_wanted: whether the row at a place is asked for.
+        meeting: those of some rows that meet the statement's condition.
+        kept_from_ms: by partition of the table, the time before which rows are gone.
+        whole_from_ms: the time before which records of its stream are gone; 0: none are.
+    """
+
+    def __init__(
+        self,
+        sink: DataSource,
+        recomputation: Recomputation,
+        computed: Computed,
+        is_wanted: Callable[[Place], bool],
+        meeting: Callable[[Mapping[Place, Record]], Collection[Place]],
+        kept_from_ms: Mapping[int, int],
+        whole_from_ms: int,
+    ) -> None:
+        self._sink, self._recomputation, self.computed = sink, recomputation, computed
+        self._is_wanted, self._meeting = is_wanted, meeting
+        self._kept_from_ms, self._whole_from_ms = kept_from_ms, whole_from_ms
+        self._first_ms = min(computed.times.values(), default=0)
+        self.open: set[tuple[int, int]] = set()
+        self.gone: set[tuple[int, int]] = set()
+
+    def window(self, place: Place) -> tuple[int, int]:
+        """The bounds of a row's window."""
+        _, start, end = split_key(place[1] or b"", self._sink.window)
+        return start, end
+
+    def places(self, rows: Mapping[Place, Record]) -> set[Place]:
+        """The places of the rows that are computed again, if the table has ``rows``."""
+        there = {**{p: row for p, row in self.computed.rows.items() if row.value is not None}, **rows}
+        wanted = self._meeting({place: row for place, row in there.items() if self._is_wanted(place)})
+        sets = self._together({*there, *self.computed.rows})
+        return {
+            place for each in sets if not each.isdisjoint(wanted) and self._is_done(each) for place in each
+        }
+
+    def _is_done(self, places: Collection[Place]) -> bool:
+        """Whether rows of a wanted window, or of overlapping sessions, can be computed again."""
+        recomputation, computed = self._recomputation, self.computed
+        windows = {self.window(place) for place in places}
+        start, end = min(s for s, _ in windows), max(e for _, e in windows)
+        part = next((computed.parts[place] for place in places if place in computed.parts), -1)
+        if end <= max(self._kept_from_ms.get(partition, 0) for partition, _ in places):
+            return False
+        if end + recomputation.closes_after_ms > computed.times.get(part, self._first_ms):
+            self.open |= windows
+            return False
+        grace_ms = recomputation.windows.grace_ms
+        if self._whole_from_ms and start - recomputation.gap_ms < self._whole_from_ms + grace_ms:
+            self.gone |= windows
+            return False
+        return True
+
+    def _together(self, places: Collection[Place]) -> Iterable[set[Place]]:
+        """The places, those of one key together whose sessions overlap: each is wrong without the others."""
+        if not self._recomputation.has_sessions:
+            return [{place} for place in places]
+        found: list[set[Place]] = []
+        latest: tuple[object, int] | None = None
+        for key, start, end, place in sorted((self._session(place) for place in places), key=lambda s: s[:3]):
+            if latest is not None and latest[0] == key and start <= latest[1]:
+                found[-1].add(place)
+                end = max(end, latest[1])
+            else:
+                found.append({place})
+            latest = key, end
+        return found
+
+    def _session(self, place: Place) -> tuple[tuple[int, bytes], int, int, Place]:
+        key, start, end = split_key(place[1] or b"", self._sink.window)
+        return (place[0], key), start, end, place
 
 
 class _Task:
@@ -132,116 +278,68 @@ class _Task:
         self._sink = query.plan.sink
         self._corrections = Corrections(self._services.queries, query)
 
-    def run(self, text: str, span: tuple[int, int], is_wanted: Wanted, *, is_preview: bool) -> Entity:
+    def run(self, text: str, span: tuple[int, int], records: Records | None, *, is_preview: bool) -> Entity:
         """Answer a statement.
 
         Args:
             text: the statement.
-            span: the first time in windows that are wanted, and the end of the last one, epoch ms.
-            is_wanted: which windows in between.
+            span: a time that the wanted windows overlap, epoch ms.
+            records: those whose rows are wanted; None: all rows are.
             is_preview: whether nothing is written.
         """
-        if span[0] == span[1]:
-            return self._answer(text, verification.compare({}, {}, self._readers()), 0, 0, 0, is_preview)
-        grace_ms = self._recomputation.windows.grace_ms
-        whole_from_ms = self._whole_from_ms() + grace_ms
-        kept_from_ms = self._corrections.kept_from_ms()
-        times, computed, part_of = self._computed(span)
-        first_ms = min(times.values(), default=0)
-        left: dict[str, set[tuple[int, int]]] = {"open": set(), "gone": set()}
-
-        def is_done(place: Place) -> bool:
-            """Whether a row of a wanted window can be computed again; counts those that cannot."""
-            window = start, end = self._window(place)
-            if not is_wanted(start, end) or end <= kept_from_ms.get(place[0], 0):
-                return False
-            if end + self._recomputation.closes_after_ms > times.get(part_of.get(place, -1), first_ms):
-                left["open"].add(window)
-                return False
-            if start < whole_from_ms and whole_from_ms > grace_ms:
-                left["gone"].add(window)
-                return False
-            return True
-
-        def selected(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
-            return self._meeting({place: row for place, row in rows.items() if is_done(place)})
-
-        new, old = selected(computed), selected(self._corrections.rows())
-        compared = verification.compare(old, new, self._readers())
+        selection = self._selection(span, records)
+        rows = self._corrections.rows()
+        done, computed = selection.places(rows), selection.computed.rows
+        new = {p: computed[p] for p in done if p in computed and computed[p].value is not None}
+        old = {p: rows[p] for p in done if p in rows}
+        compared = verification.compare(old, new, _readers(self._query, self._context))
         if not is_preview and any(compared.differences):
-            written = self._corrections.write(selected, new, writer_id(self._query, self._context))
+
+            def replaced(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
+                return {place: rows[place] for place in selection.places(rows) if place in rows}
+
+            written = self._corrections.write(replaced, new, writer_id(self._query, self._context))
             compared = compared._replace(differences=written)
-        windows = {self._window(place) for place in (*old, *new)}
-        return self._answer(text, compared, len(windows), len(left["open"]), len(left["gone"]), is_preview)
+        windows = {selection.window(place) for place in (*old, *new)}
+        left = {
+            "the query still adds to them": len(selection.open),
+            "records of them are gone": len(selection.gone),
+        }
+        return self._answer(text, compared, len(windows), left, records, is_preview)
 
-    def _window(self, place: Place) -> tuple[int, int]:
-        _, start, end = split_key(place[1] or b"", self._sink.window)
-        return start, end
-
-    def _whole_from_ms(self) -> int:
-        """From which time on all records of the query's topic are still there; 0: from the beginning."""
-        relation, admin, latest = self._recomputation.input, self._services.admin, 0
-        topic = relation.source.topic
-        if relation.source.archive is not None:
-            return 0
-        began = starts_of(self._sink.name, self._query, self._context).get(topic, {})
-        for (_, partition), offset in admin.beginning_offsets(topic).items():
-            if offset > began.get(str(partition), 0):
-                left = read_at(admin.servers, topic, {partition: [offset]}, admin.settings)
-                first = next(iter(left), None)
-                latest = max(latest, _END_MS if first is None else first.timestamp_ms)
-        return latest
-
-    def _computed(
-        self, span: tuple[int, int]
-    ) -> tuple[dict[int, int], dict[Place, Record], dict[Place, int]]:
-        """The stream times of parts, the rows of windows that overlap ``span``, and the parts of their keys.
-
-        Raises:
-            KsqlError: INVALID_STATEMENT if a row cannot be written.
-        """
-        services, recomputation, query = self._services, self._recomputation, self._query
-        size_ms = recomputation.windows.size_ms
-        span = max(0, span[0] - size_ms), span[1] + size_ms
-        processed = self._corrections.processed()
-        parts = services.queries.checkpoints.of(query, 0).parts()
-        if parts is None:  # it has not begun
-            return {}, {}, {}
+    def _selection(self, span: tuple[int, int], records: Records | None) -> _Selection:
+        """What is computed again; computes it."""
+        query, recomputation, context = self._query, self._recomputation, self._context
         source = recomputation.input.source
-        ends = ends_of([source], self._context)[source.topic]
-        own = batch.session_for(services.spark.session(), recomputation.root, sum(ends.values()))
-        frames = tracing.inputs(
-            own,
-            services.client_settings("consumer", self._context.properties),
-            [recomputation.input],
-            starts_per_source(query, [source], self._context),
-            [ends],
-            batch_ranges(_bounded(recomputation, span[0]), services),
+        asked = None if records is None else records.places[source.topic]
+        if asked is not None and not asked:
+            computed = NOTHING
+        else:
+            processed = self._corrections.processed().get(source.topic, {})
+            computed = compute(query, recomputation, span, asked, processed, context)
+        first_ms, last_ms = span
+        inclusive = 1 if recomputation.has_sessions else 0
+
+        def overlaps(place: Place) -> bool:
+            _, start, end = split_key(place[1] or b"", self._sink.window)
+            return end + inclusive > first_ms and start < last_ms
+
+        return _Selection(
+            self._sink,
+            recomputation,
+            computed,
+            overlaps if records is None else computed.asked.__contains__,
+            self._meeting,
+            self._corrections.kept_from_ms(),
+            whole_from_ms(query, recomputation.input, context),
         )
 
-        def setting(name: str) -> Any:
-            return services.queries.environment.setting(query, name)
-
-        of = replay.Parts(*parts)
-        times = replay.stream_times(own, recomputation, of, frames, processed, setting)
-        computed, part_of = {}, {}
-        for record, part, unwritable in replay.recomputed(
-            own, recomputation, query.plan, query.sink_partitions, of, frames, span, setting
-        ):
-            if unwritable is not None:
-                raise KsqlError("INVALID_STATEMENT", reason=f"A row cannot be written: {unwritable}")
-            place = (record.partition or 0, record.key)
-            time_ms = record.timestamp_ms or 0
-            computed[place] = Record(record.topic, place[0], -1, time_ms, record.key, record.value)
-            part_of[place] = part
-        return times, computed, part_of
-
-    def _meeting(self, rows: dict[Place, Record]) -> dict[Place, Record]:
-        """Those of the rows for which the condition is true."""
+    def _meeting(self, rows: Mapping[Place, Record]) -> Collection[Place]:
+        """The places of the rows for which the condition is true."""
         if self._condition is None:
-            return rows
+            return rows.keys()
         session, places = self._services.spark.session(), list(rows)
-        met: dict[Place, Record] = {}
+        met: set[Place] = set()
         for at in range(0, len(places), _AT_ONCE):
             some = places[at : at + _AT_ONCE]
             # the number travels in place of the event time
@@ -252,33 +350,27 @@ class _Task:
             ]
             number = [ColumnRef(ROWTIME, BIGINT)]
             for (index,) in evaluate_rows(session, self._sink, numbered, number, self._condition):
-                met[some[index]] = rows[some[index]]
+                met.add(some[index])
         return met
-
-    def _readers(self) -> tuple[verification.RowReader, verification.RowReader]:
-        split = partial(split_key, window=self._sink.window)
-        pair = serdes(self._sink, self._query.plan.records, self._services.registry)
-        reader = verification.RowReader(split, *pair)
-        return reader, reader
 
     def _answer(
         self,
         text: str,
         compared: verification.Comparison,
         windows: int,
-        still_open: int,
-        gone: int,
+        left: Mapping[str, int],
+        records: Records | None,
         is_preview: bool,
     ) -> Entity:
         changed, removed = compared.differences
         name = self._sink.name
         would = "would be " if is_preview else ""
-        again = f"{_counted(windows, 'window')} of {name} computed again"
-        parts = [f"{again}: {_counted(changed, 'row')} {would}changed, {removed:,} {would}removed."]
-        if still_open:
-            parts.append(f"{_counted(still_open, 'window')} left alone: the query still adds to them.")
-        if gone:
-            parts.append(f"{_counted(gone, 'window')} left alone: records of them are gone.")
+        again = f"{counted(windows, 'window')} of {name} computed again"
+        parts = [f"{again}: {counted(changed, 'row')} {would}changed, {removed:,} {would}removed."]
+        parts += (f"{counted(n, 'window')} left alone: {why}." for why, n in left.items() if n)
+        still_open, gone = left.values()
+        if records is not None and records.unknown:
+            parts.append(records.left_alone())
         return RowsReprocessed(
             statement_text=text,
             name=name,
@@ -294,18 +386,4 @@ class _Task:
         )
 
 
-def _bounded(recomputation: Recomputation, first_ms: int) -> nodes.Node:
-    """A plan that reads the stream of the batch, in the times that rows of the windows can have.
-
-    Later records are read, too: they tell how far the query is.
-    """
-    relation = recomputation.input
-    time_ms = ColumnRef(relation.column_name(ROWTIME), BIGINT)
-    return nodes.Filter(relation, Call(">=", (time_ms, Literal(first_ms, BIGINT)), BOOLEAN))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-__all__ = ["replay_late_rows", "reprocess"]
+__all__ = ["replay_errors", "replay_late_rows", "reprocess"]

@@ -83,7 +83,7 @@ CREATE STREAM s (k STRING KEY, a INT)
   WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 CREATE STREAM copies AS SELECT * FROM s;
 CREATE TABLE sums AS SELECT k, SUM(a) AS total FROM s GROUP BY k;
-CREATE TABLE visits AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (5 SECONDS) GROUP BY k;
+CREATE TABLE visits AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 5 SECONDS) GROUP BY k;
 CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 5 SECONDS) GROUP BY k;
 CREATE TABLE joined AS SELECT s.k, COUNT(*) AS n FROM s JOIN sums ON s.k = sums.k WINDOW TUMBLING (SIZE 5 SECONDS) GROUP BY s.k;
 REPROCESS copies;
@@ -94,25 +94,25 @@ REPROCESS copies;
 --   ^^^^^^^^^^^^^^^^
 REPROCESS sums;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
 -- line 1:1
 --   REPROCESS sums
 --   ^^^^^^^^^^^^^^
 REPLAY LATE ROWS OF CTAS_SUMS_2;
 --@error: INVALID_STATEMENT
--- REPLAY LATE ROWS computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPLAY LATE ROWS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
 -- line 1:1
 --   REPLAY LATE ROWS OF CTAS_SUMS_2
 --   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 REPROCESS visits;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE VISITS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE VISITS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
 -- line 1:1
 --   REPROCESS visits
 --   ^^^^^^^^^^^^^^^^
 REPROCESS joined;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE JOINED WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE JOINED WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
 -- line 1:1
 --   REPROCESS joined
 --   ^^^^^^^^^^^^^^^^

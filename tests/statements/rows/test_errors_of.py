@@ -18,7 +18,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.replay import Failed, Replayed
 from ksql_spark.spark.processing_log import create_stream
-from ksql_spark.statements.rows import failed_records
+from ksql_spark.statements.rows import failed_records, reprocessing
+from ksql_spark.statements.rows.recomputing import END_MS, NOTHING, Computed
 from tests.statements.world import World
 
 LOG = create_stream("KSQL_PROCESSING_LOG", "KAFKA_TOPIC = 'log', VALUE_FORMAT = 'JSON'")
@@ -96,8 +97,8 @@ REFUSED = [
     ),
     ("CREATE TABLE n AS SELECT k, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;", "EVOLVE = 'backfill'"),
     (
-        "CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY k;",
-        "REPROCESS W computes the rows of closed windows again",
+        "CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 1 HOUR) GROUP BY k;",
+        "EVOLVE = 'backfill'",
     ),
     (
         "CREATE STREAM j AS SELECT s.k AS k, t.v AS v FROM s JOIN t ON s.k = t.k EMIT CHANGES;",
@@ -164,6 +165,35 @@ def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.Monkey
         "7 errors do not name their record, and were left alone."
     )
     assert (answer["@type"], answer["goneRecords"]) == ("errors_replayed", ["s-0: 1-2, 4", "s-1: 9"])
+
+
+def test_rows_of_failed_records_in_windows_are_computed_again(
+    logged: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged.run("CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (1 HOUR) GROUP BY k;")
+    (known,) = (each for each in logged.ids() if each.startswith("CTAS"))
+    rows = [["s", 0, 1, 0], ["s", 0, 1, 0], ["s", 1, 3, 0], ["other", 1, 3, 0], ["s", None, None, 0]]
+    asked: list[object] = []
+
+    def compute(query: object, recomputation: object, span: object, places: object, *_: object) -> Computed:
+        asked.extend((span, places))
+        return NOTHING
+
+    left = iter([[SimpleNamespace(values=row) for row in rows]])
+    result = SimpleNamespace(read=lambda timeout_s: next(left, None), close=lambda: None)
+    monkeypatch.setattr("ksql_spark.runtime.reading.batch.run", lambda *_: result)
+    monkeypatch.setattr(logged.services.spark, "session", lambda: None)
+    there = SimpleNamespace(processed=dict, rows=dict, kept_from_ms=dict)
+    monkeypatch.setattr(reprocessing, "Corrections", lambda *_: there)
+    monkeypatch.setattr(reprocessing, "compute", compute)
+    monkeypatch.setattr(reprocessing, "whole_from_ms", lambda *_: 0)
+    answer = logged.one(f"REPLAY ERRORS OF {known} WHERE stage = 'PROCESSING';")
+    assert asked == [(0, END_MS), {(0, 1), (1, 3)}]
+    assert (answer["@type"], answer["message"]) == (
+        "rows_reprocessed",
+        "0 windows of W computed again: 0 rows changed, 0 removed. "
+        "2 entries left alone: they do not name their record.",
+    )
 
 
 def test_a_stream_of_an_earlier_release_gets_the_columns_that_were_added(world: World) -> None:
