@@ -190,11 +190,7 @@ def _check_shown(
         elif last:
             deadline = time.monotonic() + TIMEOUT_S
             while missing := [words for line in text.splitlines() if (words := _words(line)) not in found]:
-                assert any(word in " ".join(last) for word in AGAIN), (
-                    last,
-                    missing,
-                    [" ".join(f) for f in found],
-                )
+                assert any(word in " ".join(last) for word in AGAIN), (last, missing, found)
                 assert time.monotonic() < deadline, (last, missing, found)
                 found = printed(last)
 
