@@ -446,11 +446,16 @@ class KsqlParser(MatchRecognizeParser):
         return self.build(nodes.SystemTime, start, this=column, grace=grace)
 
     def _starts_condition(self) -> bool:
-        """Whether a condition follows QUALIFY: a call, a compared name, a parenthesis or a number."""
-        comparisons = (TokenType.EQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE)
-        follows = any(self.is_symbol(kind, 2) for kind in (TokenType.L_PAREN, *comparisons))
+        """Whether a condition follows QUALIFY: a call, a name with an operator, a parenthesis or a number."""
+        operators = (
+            TokenType.L_PAREN, TokenType.DOT, TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE,
+            TokenType.GT, TokenType.GTE, TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH,
+            TokenType.MOD,
+        )  # fmt: skip
+        follows = any(self.is_symbol(kind, 2) for kind in operators)
         return (
-            (self.is_name(1) and follows)
+            (self.is_name(1) and (follows or self.is_word("IN", "BETWEEN", "IS", "LIKE", "NOT", ahead=2)))
+            or self.is_word("NOT", "CASE", ahead=1)
             or self.is_symbol(TokenType.L_PAREN, 1)
             or self.is_symbol(TokenType.NUMBER, 1)
         )

@@ -67,13 +67,37 @@ class Sink:
 
 
 def same_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> None:
+    _fail(wrong_rows(actual, expected))
+
+
+def wrong_rows(actual: Counter[tuple[Any, ...]], expected: Counter[tuple[Any, ...]]) -> str:
+    """What is wrong with rows; nothing if they are as expected."""
     missing, unwanted = expected - actual, actual - expected
-    if missing or unwanted:
-        pytest.fail(
-            f"{missing.total()} of {expected.total()} rows are missing, {unwanted.total()} are too many;"
-            f" missing: {sorted(missing, key=str)[:5]}; too many: {sorted(unwanted, key=str)[:5]}",
-            pytrace=False,
-        )
+    if not missing and not unwanted:
+        return ""
+    return (
+        f"{missing.total()} of {expected.total()} rows are missing, {unwanted.total()} are too many;"
+        f" missing: {sorted(missing, key=str)[:5]}; too many: {sorted(unwanted, key=str)[:5]}"
+    )
+
+
+def same_changes(actual: Changes, expected: Changes) -> None:
+    _fail(wrong_changes(actual, expected))
+
+
+def wrong_changes(actual: Changes, expected: Changes) -> str:
+    """What is wrong with the changes of a table's keys; nothing if they are as expected."""
+    wrong = [key for key in {*actual, *expected} if actual.get(key) != expected.get(key)]
+    if not wrong:
+        return ""
+    key = min(wrong, key=str)
+    went = f"{key} went through {actual.get(key)} instead of {expected.get(key)}"
+    return f"{len(wrong)} of {len(expected)} keys are wrong; {went}"
+
+
+def _fail(wrong: str) -> None:
+    if wrong:
+        pytest.fail(wrong, pytrace=False)
 
 
 def wait_until_all_is_read(engine: Engine, topic: str) -> None:

@@ -217,6 +217,11 @@ def unordered_sessions(stream: Topic, by: str, gap_ms: int) -> Changes:
     return folded(sessions(in_order, by, gap_ms, grace_ms=0))
 
 
+def ends_first(changes: Changes) -> Changes:
+    """The keys of sessions as records have them: the end before the start."""
+    return {(group, end, start): values for (group, start, end), values in changes.items()}
+
+
 def folded(changes: Changes) -> Changes:
     """Only what there is in the end."""
     return {key: values[-1:] for key, values in changes.items() if values[-1] is not None}

@@ -25,7 +25,7 @@ from ksql_spark.entities.commands import CommandStatusEntity
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration import kafka_streams_model as model
-from tests.integration.comparing import BEGAN_MS, HOUR_MS, Sink, same_rows
+from tests.integration.comparing import BEGAN_MS, HOUR_MS, Sink, same_changes, same_rows
 from tests.integration.kafka_streams_model import Changes, Event, Topic
 
 pytestmark = pytest.mark.kafka
@@ -276,17 +276,6 @@ def check_table(engine: Engine, backlog: Backlog, statement: str, rows: Changes,
         same_changes(model.folded(query.end().changes(bounds)), rows)
 
 
-def same_changes(actual: Changes, expected: Changes) -> None:
-    wrong = [key for key in {*actual, *expected} if actual.get(key) != expected.get(key)]
-    if wrong:
-        key = min(wrong, key=str)
-        pytest.fail(
-            f"{len(wrong)} of {len(expected)} keys are wrong; {key} went through {actual.get(key)} instead of"
-            f" {expected.get(key)}",
-            pytrace=False,
-        )
-
-
 @pytest.mark.parametrize("kind", STREAM_STREAM)
 def test_stream_with_stream(engine: Engine, backlog: Backlog, kind: str) -> None:
     rows = model.stream_stream(backlog.topics["l"], backlog.topics["r"], WITHIN_MS, kind)
@@ -395,24 +384,19 @@ def test_windows_by_a_value(engine: Engine, backlog: Backlog) -> None:
 
 def test_sessions_by_key(engine: Engine, backlog: Backlog) -> None:
     statement = AS_TABLE + "k, " + SESSION + "1 MINUTE) GROUP BY k EMIT CHANGES;"
-    changes = ends_first(model.sessions(backlog.topics["a"], None, GAP_MS, GRACE_MS))
+    changes = model.ends_first(model.sessions(backlog.topics["a"], None, GAP_MS, GRACE_MS))
     check_changes(engine, backlog, statement, changes, ">qq")
 
 
 def test_sessions_by_a_value(engine: Engine, backlog: Backlog) -> None:
     if backlog.partitions == 1:
         statement = AS_TABLE + "g, " + SESSION + "1 MINUTE) GROUP BY g EMIT CHANGES;"
-        changes = ends_first(model.sessions(backlog.topics["a"], "g", GAP_MS, GRACE_MS))
+        changes = model.ends_first(model.sessions(backlog.topics["a"], "g", GAP_MS, GRACE_MS))
         check_changes(engine, backlog, statement, changes, ">qq")
     else:
         statement = AS_TABLE + "g, " + SESSION + "2 HOURS) GROUP BY g EMIT CHANGES;"
-        rows = ends_first(model.unordered_sessions(backlog.topics["a"], "g", GAP_MS))
+        rows = model.ends_first(model.unordered_sessions(backlog.topics["a"], "g", GAP_MS))
         check_table(engine, backlog, statement, rows, ">qq")
-
-
-def ends_first(changes: Changes) -> Changes:
-    """The keys of sessions as records have them: the end before the start."""
-    return {(group, end, start): values for (group, start, end), values in changes.items()}
 
 
 # ---- interrupted -------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def _check_shown(
         elif last:
             deadline = time.monotonic() + TIMEOUT_S
             while missing := [words for line in text.splitlines() if (words := _words(line)) not in found]:
-                assert any(word in " ".join(last) for word in AGAIN), (last, missing, [' '.join(f) for f in found])
+                assert any(word in " ".join(last) for word in AGAIN), (last, missing, found)
                 assert time.monotonic() < deadline, (last, missing, found)
                 found = printed(last)
 
@@ -206,7 +206,7 @@ def _blocks(page: str) -> list[str]:
 
 
 def _words(line: str) -> list[str]:
-    """A line's words without the frames of tables, and without what differs each time."""
+    """A line's words without the lines of tables and trees, and without what differs each time."""
     line = re.sub(rf"{PREFIX}[0-9a-f]{{8}}_", "default_", line).replace(PREFIX, "")
     line = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z|, about [\d,]+ bytes", "", line)
-    return re.sub(r"[-+]{3,}|\|", " ", line).split()
+    return re.sub(r"[-+]{3,}|\||[├└]─ |[+`]- ", " ", line).split()
