@@ -284,10 +284,11 @@ def _with_asked(frame: DataFrame, relation: Source, name: str, positions: Collec
     """With a column that tells whether a record is at one of ``positions``, which may be many."""
     text, schema = json.dumps([{"p": p, "o": o} for p, o in positions]), "array<struct<p: bigint, o: bigint>>"
     listed = frame.sparkSession.sql(f"SELECT inline(from_json('{text}', '{schema}'))")
-    places = listed.selectExpr("p AS __p", "o AS __o", f"true AS {quoted(name)}").distinct()
+    places = listed.selectExpr("p AS __p", "o AS __o").distinct()
     partition, offset = (quoted(relation.column_name(column)) for column in (ROWPARTITION, ROWOFFSET))
     joined = frame.join(broadcast(places), expr(f"{partition} = __p AND {offset} = __o"), "left")
-    return joined.selectExpr("* EXCEPT (__p, __o)")
+    # not NULL: an OR with it would be NULL, too
+    return joined.selectExpr("* EXCEPT (__p, __o)", f"__p IS NOT NULL AS {quoted(name)}")
 
 
 def _without(frame: DataFrame, relation: Source, positions: Collection[Position]) -> DataFrame:

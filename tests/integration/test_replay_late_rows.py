@@ -151,7 +151,7 @@ def test_late_rows_are_put_back_once(seed: int, kafka_admin: KafkaAdmin, tmp_pat
         with run.server() as server:
             replay_until_nothing(server, of_visits)
             # a record that is not late may miss a session that the state has just forgotten
-            replay_until_nothing(server, "REPROCESS visits;")
+            replay_until_nothing(server, f"REPROCESS visits TO {END_MS};")
             replay_until_nothing(server, of_pairs)
             server.crash()
             server.process.communicate()

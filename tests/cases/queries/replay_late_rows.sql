@@ -37,7 +37,7 @@ REPLAY LATE ROWS OF CTAS_HOPS_2 WITH (PREVIEW = true);
 REPLAY LATE ROWS OF CTAS_HOPS_2;
 REPLAY LATE ROWS OF CTAS_HOPS_2;
 INSERT INTO s (ROWTIME, k, a) VALUES (36000, 'x', 1);
---@output HOPS ordered
+--@output HOPS rowsort
 -- k | windowstart | windowend | n         | total
 -- z | 5000        | 15000     | <deleted> | <deleted>
 -- x | 0           | 10000     | 2         | 3
@@ -143,16 +143,19 @@ CREATE STREAM pairs AS
   WHERE a > 0 EMIT CHANGES;
 CREATE STREAM late AS SELECT `TOPIC` = '${case}_l' AS is_left, offset FROM LATE ROWS OF CSAS_PAIRS_3 EMIT CHANGES;
 INSERT INTO l (ROWTIME, k, a) VALUES (2000, 'x', 10);
+INSERT INTO l (ROWTIME, k, a) VALUES (2000, 'y', 50);
 INSERT INTO r (ROWTIME, k, b) VALUES (2500, 'x', 1);
 INSERT INTO l (ROWTIME, k, a) VALUES (20000, 'x', 20);
 INSERT INTO r (ROWTIME, k, b) VALUES (20000, 'x', 2);
 INSERT INTO r (ROWTIME, k, b) VALUES (2500, 'x', 3);
+INSERT INTO r (ROWTIME, k, b) VALUES (2500, 'y', 5);
 INSERT INTO l (ROWTIME, k, a) VALUES (2000, 'x', 11);
 INSERT INTO l (ROWTIME, k, a) VALUES (21000, 'x', 30);
 --@output LATE rowsort
 -- is_left | offset
 -- false   | 2
--- true    | 2
+-- false   | 3
+-- true    | 3
 REPLAY LATE ROWS OF CSAS_PAIRS_3 WITH (PREVIEW = true);
 REPLAY LATE ROWS OF CSAS_PAIRS_3 WHERE `TOPIC` = '${case}_r';
 REPLAY LATE ROWS OF CSAS_PAIRS_3;
@@ -167,6 +170,7 @@ INSERT INTO l (ROWTIME, k, a) VALUES (22000, 'x', 40);
 -- x | 2 | 2
 -- x | 3 | 2
 -- x | 4 | 2
+-- y | 5 | 5
 
 --@test: joins whose missed pairs are not found
 CREATE STREAM l (k STRING KEY, a INT) WITH (KAFKA_TOPIC = '${case}_l', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
