@@ -10,7 +10,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.stages import REALTIME
-from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.differences import TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
@@ -75,10 +75,12 @@ class StateErasure:
         """Make the query's next batch remove them; the query must be stopped.
 
         Raises:
-            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; CHECKPOINT_DAMAGED.
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; as exactly_once.settle.
         """
         if not self._queries.has(self._query):
             raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
+        # a batch whose transaction is committed may be missing in the checkpoint, if the query has failed
+        exactly_once.settle(self._queries.environment.admin, self._query.plan.last, self._checkpoint)
         self._checkpoint.forget(self._keys)
 
     def is_done(self) -> bool:

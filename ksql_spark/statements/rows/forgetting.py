@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer import Forgetting
+from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME
 from ksql_spark.authorization import Role as UserRole
 from ksql_spark.authorization import check_source
@@ -27,7 +28,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
-from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves
 from ksql_spark.statements.rows.failed_records import read_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
@@ -47,6 +48,12 @@ def forget(statement: Forget, context: StatementContext) -> Action:
         statement, query.logical if query is not None else None, context.metastore, context.config
     )
     check_source(context.rights, UserRole.READER, bound.source.name)
+    if any(evolves(each) == bound.source.name for each in queries.all()):
+        raise invalid(
+            f"A new version of {bound.source.name} computes its rows again, and would bring the keys back.",
+            statement,
+            hint=f"SWAP {bound.source.name} or ABORT EVOLUTION {bound.source.name} first.",
+        )
     if query is not None and not queries.is_here(query):
         raise KsqlError("QUERY_ELSEWHERE", id=query.id, host=queries.state_of(query)[1])
     return Immediate(_Task(statement, bound, query, context).run, waits=True)
@@ -76,7 +83,7 @@ class _Task:
         """Carry it out."""
         services, query = self._services, self._query
         services.spark.await_start()
-        rows = self._rows()  # the slow part, while the query runs
+        rows, late = self._rows(), self._late()  # the slow part, while the query runs
         is_done = True
         if not self._statement.preview:
             if query is None:
@@ -88,7 +95,7 @@ class _Task:
                     state.note()
                     rows = self._delete(writer_id(query, self._context))
                 is_done = state.is_done()
-        return self._answer(len(rows), is_done)
+        return self._answer(len(rows), late, is_done)
 
     def _rows(self) -> list[Record]:
         services = self._services
@@ -113,10 +120,10 @@ class _Task:
         (row,) = self._services.spark.session().sql(f"SELECT {', '.join(columns)}").collect()
         return [bytes(key) for key in row]
 
-    def _answer(self, count: int, is_done: bool) -> Entity:
+    def _answer(self, count: int, late: int | None, is_done: bool) -> Entity:
         name, is_preview = self._source.name, self._statement.preview
         rows = f"{count:,} row{'' if count == 1 else 's'} of {name}"
-        places = tuple(_Places(self._source, self._query, self._context).all(count, self._late(), is_done))
+        places = tuple(_Places(self._source, self._query, self._context).all(count, late, is_done))
         left = sum(place.outcome == "left" for place in places)
         parts = [f"{rows} {'would be' if is_preview else ('were' if count != 1 else 'was')} removed."]
         if not is_done:
@@ -139,7 +146,8 @@ class _Task:
         stream = context.metastore.find(str(context.config[STREAM_NAME]))
         if query is None or stream is None or bound.groups is None:
             return None
-        if any(value.type not in _SEARCHED for values in bound.groups for value in values):
+        is_plain = all(name.isidentifier() for name in bound.names)  # in a path of JSON
+        if not is_plain or any(v.type not in _SEARCHED for values in bound.groups for v in values):
             return None
         conditions = " OR ".join(f"({self._is_key(values)})" for values in bound.groups)
         text = f"SELECT COUNT(*) AS N FROM LATE ROWS OF `{query.id}` WHERE `OMITTED` = 0 AND ({conditions});"
