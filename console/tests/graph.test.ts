@@ -133,6 +133,8 @@ test("all that removes rows or objects asks, and ROLLBACK says what it takes bac
   assert.equal(what("DROP VIEW v;", "VIEW", "V"), "The view is removed. Queries that run with it go on; new ones can no longer read it.");
   assert.equal(what("DROP FUNCTION f;", "FUNCTION", "F"), "The function F is removed.");
   assert.equal(what("TRUNCATE TABLE t;", "TABLE", "T"), "All rows of T are deleted.");
+  assert.equal(what("FORGET FROM t WHERE k = 1;", "FROM", "T"), "The keys are removed from T and from the state of its query. Nothing takes that back.");
+  assert.equal(what("FORGET FROM t WHERE k = 1 WITH (PREVIEW = true);", "FROM", "T"), undefined);
   assert.equal(what("ROLLBACK big;", "BIG", ""), "It takes the last change back: the version before it is restored. A second ROLLBACK undoes this one.");
   assert.equal(what("ROLLBACK big TO VERSION 2;", "BIG", "TO"), "It takes back all changes after version 2, which is restored. A second ROLLBACK undoes this one.");
 });

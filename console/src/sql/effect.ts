@@ -50,6 +50,7 @@ function effectOfRemoval({ text, verb, object, name, isReplacement }: Statement)
   if (verb === "DROP" && !isSource(object)) return REMOVED[object] ?? `The ${object.toLowerCase()} ${name} is removed.`;
   if (verb === "TRUNCATE") return `All rows of ${name || "the table"} are deleted.`;
   if (verb === "DELETE") return `The rows of ${name || "the table"} for which the condition is true are deleted.`;
+  if (verb === "FORGET" && !/\bPREVIEW\s*=\s*TRUE\b/i.test(text)) return `The keys are removed from ${name || "the table"} and from the state of its query. Nothing takes that back.`;
   if (verb === "UPDATE") return `The rows of ${name || "the table"} for which the condition is true are changed.`;
   if (verb === "SWAP") return `The new version of ${name} takes the place of the current one. ROLLBACK ${name} takes that back.`;
   if (verb === "CREATE" && object === "VIEW" && isReplacement) return `If there is a view ${name}, it gets this query. Queries that run with it go on as they are.`;
