@@ -32,7 +32,8 @@ class Computed(NamedTuple):
     """What a batch has computed.
 
     Args:
-        rows: the rows of all windows that overlap a time; those of which HAVING is not true have no value.
+        rows: the rows of all windows that overlap a time, in the order of their times; those of which HAVING
+            is not true have no value.
         parts: of their keys.
         asked: those that are made of records that were asked for.
         times: by part of the keys, how far stream time has come.
@@ -151,7 +152,8 @@ def compute(
         part_of[place] = part
         if is_asked:
             of_asked.add(place)
-    return Computed(rows, part_of, of_asked, times)
+    in_order = sorted(rows.items(), key=lambda row: (row[1].timestamp_ms, row[0][0], row[0][1] or b""))
+    return Computed(dict(in_order), part_of, of_asked, times)
 
 
 def compute_pairs(

@@ -225,6 +225,6 @@ REPLAY LATE ROWS OF CTAS_COUNTED_2;
 INSERT INTO s (ROWTIME, k, a) VALUES (71000, 'x', 5);
 --@output COUNTED ordered
 -- k | windowstart | windowend | n | total
--- x | 0           | 10000     | 2 | 4
 -- y | 0           | 10000     | 1 | 4
+-- x | 0           | 10000     | 2 | 4
 -- x | 70000       | 80000     | 2 | 10

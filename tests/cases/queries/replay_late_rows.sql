@@ -21,6 +21,9 @@ INSERT INTO s (ROWTIME, k, a) VALUES (7000, 'y', 3);
 INSERT INTO s (ROWTIME, k, a) VALUES (11000, 'z', -1);
 --@output LATE ordered
 -- offset | key
+-- 4      | {"K":"x"}
+-- 5      | {"K":"y"}
+-- 6      | {"K":"z"}
 REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 4;
 --@output HOPS ordered
 -- k | windowstart | windowend | n | total
@@ -32,6 +35,8 @@ REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 4;
 -- z | 5000        | 15000     | 1 | 1
 -- x | 25000       | 35000     | 1 | 1
 -- x | 30000       | 40000     | 1 | 1
+-- x | 0           | 10000     | 2 | 3
+-- x | 5000        | 15000     | 2 | 3
 REPLAY LATE ROWS OF CTAS_HOPS_2 WHERE offset = 6;
 REPLAY LATE ROWS OF CTAS_HOPS_2 WITH (PREVIEW = true);
 REPLAY LATE ROWS OF CTAS_HOPS_2;
@@ -40,8 +45,6 @@ INSERT INTO s (ROWTIME, k, a) VALUES (36000, 'x', 1);
 --@output HOPS rowsort
 -- k | windowstart | windowend | n         | total
 -- z | 5000        | 15000     | <deleted> | <deleted>
--- x | 0           | 10000     | 2         | 3
--- x | 5000        | 15000     | 2         | 3
 -- y | 5000        | 15000     | 2         | 4
 -- y | 0           | 10000     | 2         | 4
 -- x | 30000       | 40000     | 2         | 2
