@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.stages import REALTIME
 from ksql_spark.runtime.queries import differences, exactly_once
-from ksql_spark.runtime.queries.differences import TopicRows
+from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 
@@ -34,16 +34,18 @@ class TopicErasure:
     def __init__(self, admin: KafkaAdmin, topic: str, without_window: Callable[[bytes], bytes]) -> None:
         self._admin, self._topic, self._without_window = admin, TopicRows(topic), without_window
 
-    def rows(self, keys: Collection[bytes]) -> list[Record]:
+    def rows(self, keys: Collection[bytes]) -> dict[Place, Record]:
         """The rows of ``keys``, which are without the bounds of windows.
 
         Raises:
             KsqlError: as TopicRows.read.
         """
-        rows = self._topic.read(self._admin).values()
-        return [row for row in rows if row.key is not None and self._without_window(row.key) in keys]
+        rows = self._topic.read(self._admin).items()
+        return {
+            place: row for place, row in rows if row.key is not None and self._without_window(row.key) in keys
+        }
 
-    def delete(self, rows: Iterable[Record], transactional_id: str) -> None:
+    def delete(self, rows: Mapping[Place, Record], transactional_id: str) -> None:
         """Write a tombstone for each of the rows.
 
         Args:
@@ -53,9 +55,8 @@ class TopicErasure:
         Raises:
             KsqlError: as TransactionalWriter; some transactions may have been written.
         """
-        tombstones = [row._replace(value=None, headers=()) for row in rows]
         with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
-            differences.write(writer, self._topic.topic, tombstones)
+            differences.write(writer, self._topic.topic, differences.changes(rows, {}))
 
 
 class StateErasure:

@@ -51,6 +51,7 @@ from ksql_spark.statements.base.describe import (
     visible_sources,
 )
 from ksql_spark.statements.base.listing import running_queries, source_info, time_warnings
+from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.definitions.connectors import (
     show_connectors,
     show_plugins,
@@ -143,7 +144,7 @@ def _extended(topics: Sequence[Topic], context: StatementContext) -> list[KafkaT
                 consumer_count=of_topic.consumers + queries,
                 consumer_group_count=len(of_topic.groups) + queries,
                 record_count=counts[topic.name],
-                retention_ms=int(config.get("retention.ms", -1)) if "delete" in policy else -1,
+                retention_ms=retention_ms(config),
                 is_compacted="compact" in policy,
             )
         )

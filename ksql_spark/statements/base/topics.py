@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
 from ksql_spark.errors import KsqlError
@@ -30,6 +31,11 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     if retention is not None:
         config["retention.ms"] = str(retention)
     return config
+
+
+def retention_ms(config: Mapping[str, str]) -> int:
+    """How long a topic with this configuration keeps records, ms; -1: for ever."""
+    return int(config.get("retention.ms", -1)) if "delete" in config.get("cleanup.policy", "") else -1
 
 
 def keeps_past(table: DataSource, admin: KafkaAdmin) -> bool:

@@ -19,6 +19,7 @@ from ksql_spark.authorization import check_topic
 from ksql_spark.entities import Entity
 from ksql_spark.entities.tracing import ChangedRow, Outcome, QueryEffect, RecordExplanation
 from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal
 from ksql_spark.grammar.statements.describe import ExplainRecord
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import read_at
@@ -42,6 +43,7 @@ from ksql_spark.statements.rows.tracing import (
     sources_of,
     starts_per_source,
 )
+from ksql_spark.types import STRING
 
 #: how many rows of a query are listed, and how many of them are followed
 MOST_ROWS = 20
@@ -352,7 +354,7 @@ class _Walk:
         context = self._context
         topics = {source.topic for source in query.plan.sources}
         conditions = [
-            f"(`TOPIC` = {_text(topic)} AND `PARTITION` = {partition} AND `OFFSET` = {offset})"
+            f"(`TOPIC` = {Literal(topic, STRING)} AND `PARTITION` = {partition} AND `OFFSET` = {offset})"
             for topic, edits in self._edits.items()
             if topic in topics
             for partition, offset in list(edits)[:MOST_ROWS]
@@ -436,8 +438,3 @@ def _is_same(one: bytes | None, other: bytes | None, effect: Effect) -> bool:
 
 def _log_name(context: StatementContext) -> str:
     return str(context.config[STREAM_NAME])
-
-
-def _text(value: str) -> str:
-    quoted = value.replace("'", "''")
-    return f"'{quoted}'"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer import Forgetting
@@ -13,7 +13,7 @@ from ksql_spark.authorization import check_source
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import ForgottenPlace, RowsForgotten
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import Expression, Literal
 from ksql_spark.functions.lowering import lower
 from ksql_spark.grammar.statements.lifecycle import Forget
 from ksql_spark.grammar.statements.queries import Query
@@ -23,12 +23,14 @@ from ksql_spark.plan.explain import title
 from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
+from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves
+from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import read_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
@@ -97,13 +99,13 @@ class _Task:
                 is_done = state.is_done()
         return self._answer(len(rows), late, is_done)
 
-    def _rows(self) -> list[Record]:
+    def _rows(self) -> Mapping[Place, Record]:
         services = self._services
         view = services.views.current(self._source, _TIMEOUT_S)
         found = pull.evaluated(self._bound.rows, [], view, services.spark.session, services.registry)
         return self._topic.rows({key for key, _ in found})
 
-    def _delete(self, transactional_id: str) -> list[Record]:
+    def _delete(self, transactional_id: str) -> Mapping[Place, Record]:
         with self._services.row_changes[self._source.topic]:
             rows = self._rows()
             if rows:
@@ -160,13 +162,9 @@ class _Task:
     def _is_key(self, values: Sequence[Expression]) -> str:
         evaluated = evaluate(self._services.spark.session(), values)
         return " AND ".join(
-            f"EXTRACTJSONFIELD(`KEY`, {_text(f'$.{name}')}) = {_text(str(value))}"
+            f"EXTRACTJSONFIELD(`KEY`, {Literal(f'$.{name}', STRING)}) = {Literal(str(value), STRING)}"
             for name, value in zip(self._bound.names, evaluated, strict=True)
         )
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 class _Places:
@@ -209,8 +207,7 @@ class _Places:
         return f"It is not compacted: it keeps former values {self._retention(self._table.topic)}."
 
     def _retention(self, topic: str) -> str:
-        config = self._admin.config(topic)
-        kept_ms = int(config.get("retention.ms", -1)) if "delete" in config.get("cleanup.policy", "") else -1
+        kept_ms = retention_ms(self._admin.config(topic))
         return "for ever" if kept_ms < 0 else f"for {span_text(kept_ms)}"
 
     def _of_query(self, query: ManagedQuery, is_done: bool) -> Iterator[ForgottenPlace]:
