@@ -290,13 +290,15 @@ class _Task:
         selection = self._selection(span, records)
         rows = self._corrections.rows()
         done, computed = selection.places(rows), selection.computed.rows
-        new = {p: computed[p] for p in done if p in computed and computed[p].value is not None}
-        old = {p: rows[p] for p in done if p in rows}
+        # in the order of their times: a set has none
+        new = {place: row for place, row in computed.items() if place in done and row.value is not None}
+        old = {place: row for place, row in rows.items() if place in done}
         compared = verification.compare(old, new, _readers(self._query, self._context))
         if not is_preview and any(compared.differences):
 
             def replaced(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
-                return {place: rows[place] for place in selection.places(rows) if place in rows}
+                wanted = selection.places(rows)
+                return {place: row for place, row in rows.items() if place in wanted}
 
             written = self._corrections.write(replaced, new, writer_id(self._query, self._context))
             compared = compared._replace(differences=written)

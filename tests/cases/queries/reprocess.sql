@@ -31,8 +31,8 @@ REPROCESS hops;
 INSERT INTO s (ROWTIME, k, a) VALUES (290000, 'x', 9);
 --@output HOPS ordered
 -- k | odd | windowstart | windowend | total | who
--- y | 0   | 0           | 10000     | 8     | y
 -- y | 1   | 0           | 10000     | 7     | y
+-- y | 0   | 0           | 10000     | 8     | y
 -- y | 0   | 5000        | 15000     | 8     | y
 -- x | 1   | 185000      | 195000    | 9     | x
 -- x | 1   | 190000      | 200000    | 9     | x
@@ -40,8 +40,8 @@ INSERT INTO s (ROWTIME, k, a) VALUES (290000, 'x', 9);
 -- who | total | revision
 -- x   | 3     | NULL
 -- x   | 8     | 2
--- y   | 8     | NULL
 -- y   | 7     | NULL
+-- y   | 8     | NULL
 -- y   | 8     | NULL
 -- x   | 9     | NULL
 -- x   | 9     | NULL
