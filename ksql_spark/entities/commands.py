@@ -73,7 +73,7 @@ class ErrorsReplayed(Entity, type="errors_replayed"):
 
 @dataclass(frozen=True, kw_only=True)
 class RowsReprocessed(Entity, type="rows_reprocessed"):
-    """The answer to REPROCESS, REPLAY LATE ROWS, and REPLAY ERRORS of windows.
+    """The answer to REPROCESS, REPLAY LATE ROWS, and REPLAY ERRORS of windows and joins.
 
     Args:
         name: the table, or the stream of a join.

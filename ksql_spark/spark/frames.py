@@ -6,7 +6,7 @@ import base64
 import functools
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,7 +17,7 @@ from ksql_spark.functions import lowering
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.distribution import ONE_TASK, Tasks, waits_for
 from ksql_spark.plan.nodes import Node
-from ksql_spark.plan.operations import waits
+from ksql_spark.plan.operations import record_topic, waits
 from ksql_spark.plan.stages import Stage
 from ksql_spark.schema import EVENT_TIME, ROWPARTITION, ROWTIME
 from ksql_spark.spark import archives, jvm
@@ -141,6 +141,12 @@ class Context:
         if self.log is None:
             return self.lower_silently(node)
         return self.log.lower(node, step, what, row, self.computed, at_root=at_root)
+
+    def of_rows(self, node: Node) -> Context:
+        """Return this context for rows of ``node``: reports name the record that each comes from."""
+        if self.log is None:
+            return self
+        return replace(self, log=self.log.of_topic(record_topic(node)))
 
     def lower_silently(self, node: Expression) -> str:
         """Spark SQL text of an expression over rows, lowered without error reports."""

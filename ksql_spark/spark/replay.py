@@ -5,23 +5,27 @@ those of the rows that REPROCESS computes again (runtime/queries/replay.py, repr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import expr
 
-from ksql_spark.analyzer.rows.pairs import Pairs
-from ksql_spark.analyzer.rows.recomputing import IS_ASKED, OFFSET, PARTITION, Recomputation
+from ksql_spark.analyzer.rows.pairs import IS_ASKED, Pairs
+from ksql_spark.analyzer.rows.recomputing import ASKED, OFFSET, PARTITION, Recomputation
 from ksql_spark.analyzer.rows.traced_plans import place
 from ksql_spark.functions.spark_text import string
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.kafka.transactions import Written
+from ksql_spark.plan import trees
+from ksql_spark.plan.nodes import Node, Source
 from ksql_spark.plan.stages import Plan, Stage
 from ksql_spark.schema import ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWEND, WINDOWSTART
 from ksql_spark.spark import batch, jvm, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, quoted
 from ksql_spark.spark.processing_log import QueryLog
+from ksql_spark.spark.tracing import Position
 
 #: headers that say how the bytes of a record are read (TopicSink.java)
 _SCHEMA_IDS = frozenset({"__key_schema_id", "__value_schema_id"})
@@ -74,19 +78,45 @@ def evaluate(
     return sorted(results, key=lambda result: result[:2])
 
 
+def alone(
+    session: SparkSession,
+    plan: Plan,
+    node: Node,
+    records: Sequence[Record],
+    reports: QueryLog,
+    setting: Callable[[str], Any],
+) -> dict[Position, int]:
+    """The event times, epoch ms, of those of some records of a topic of which ``node`` makes a row.
+
+    Args:
+        session: the query's own session.
+        plan: the query's.
+        node: it keeps no state, and reads that topic.
+        records: at least one, a few megabytes at most.
+        reports: takes what fails.
+        setting: effective value of a property, by name.
+    """
+    read = [relation.source for relation in trees.relations(node)]
+    own = replace(plan, root=node, source_records=tuple(plan.serdes[source] for source in read))
+    frame = build(
+        Context(session, Stage(own, 0), _frame(session, records), setting=setting, log=reports)
+    ).frame
+    return {(row[ROWPARTITION], row[ROWOFFSET]): row[ROWTIME] for row in frame.collect()}
+
+
 class Recomputed(NamedTuple):
     """A row of a table that was computed again.
 
     Args:
         record: its record; a tombstone if HAVING is not true of it.
         part: of its key.
-        is_asked: whether it is made of a record that was asked for.
+        asked: the places of the records that it is made of and that were asked for.
         unwritable: why it cannot be written.
     """
 
     record: Written
     part: int
-    is_asked: bool
+    asked: Sequence[Position]
     unwritable: str | None
 
 
@@ -133,17 +163,18 @@ def recomputed(
     rows = batch.build(session, recomputation.root, frames, setting)
     if not recomputation.has_sessions:
         rows = rows.filter(f"{WINDOWSTART} >= {span[0]} AND {WINDOWEND} <= {span[1]}")
-        rows = rows.filter(IS_ASKED) if only_asked else rows
+        rows = rows.filter(f"size({ASKED}) > 0") if only_asked else rows
     encoded = sinks.encode(
         rows,
         plan.sink,
         sink_partitions,
         records=plan.records,
-        also=[f"{parts.text(recomputation.groups)} AS __part", IS_ASKED],
+        also=[f"{parts.text(recomputation.groups)} AS __part", ASKED],
     )
     for fields, record, unwritable in _records(session, encoded.toLocalIterator(), plan.sink.topic):
         reason = None if unwritable is None else unwritable[1]
-        yield Recomputed(record, fields["__part"], bool(fields[IS_ASKED]), reason)
+        asked = [(partition, offset) for partition, offset in fields[ASKED] or ()]
+        yield Recomputed(record, fields["__part"], asked, reason)
 
 
 class Counted(NamedTuple):
@@ -188,6 +219,26 @@ def pairs(
     for fields, record, unwritable in _records(session, found, plan.sink.topic):
         reason = None if unwritable is None else unwritable[1]
         yield Counted(record, fields["__pairs"], fields["__asked"], reason)
+
+
+def reached(
+    frames: Iterable[DataFrame], inputs: Iterable[Source], processed: Iterable[Mapping[int, int]]
+) -> int:
+    """The time that each partition of some streams has reached, if it has any records, epoch ms.
+
+    Args:
+        frames: those of the streams.
+        inputs: the streams.
+        processed: for each stream partition -> offset up to which the query has processed it.
+    """
+    times = []
+    for frame, relation, offsets in zip(frames, inputs, processed, strict=True):
+        time, partition, offset = (
+            quoted(relation.column_name(name)) for name in (ROWTIME, ROWPARTITION, ROWOFFSET)
+        )
+        read = frame.filter(_is_before(offsets, partition, offset)).groupBy(expr(partition))
+        times += [row[1] for row in read.agg(expr(f"max({time})")).collect()]
+    return min(times, default=0)
 
 
 def _is_before(offsets: Mapping[int, int], partition: str, offset: str) -> str:

@@ -15,8 +15,6 @@ from typing import Any
 import httpx
 import pytest
 
-from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record, TopicReader, read_at
@@ -24,77 +22,24 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.logged_engine import LoggedEngine, logged_engine
 from tests.integration.server_process import ServerProcess
 from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
 WRITE = TransactionalWriter.write
-EARLIEST = {"auto.offset.reset": "earliest"}
-
-
-class Server:
-    """An engine with a processing log, which can be started again on its folder."""
-
-    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
-        self._config, self._spark = config, spark
-        self.engine = self._started()
-
-    def _started(self) -> Engine:
-        engine = Engine(Config(self._config), self._spark)
-        engine.start()
-        return engine
-
-    def restart(self) -> None:
-        self.engine.stop()
-        self.engine = self._started()
-
-    def run(self, text: str) -> list[Any]:
-        return self.engine.execute(Request(text, EARLIEST))
-
-    def replay(self, text: str) -> tuple[int, int, int]:
-        (answer,) = self.run(text)
-        return answer.replayed, answer.failed_again, answer.gone
-
-    def rows(self, text: str) -> list[list[Any]]:
-        found: list[list[Any]] = []
-        stream = self.engine.query(Request(text))
-        while (rows := stream.read(TIMEOUT_S)) is not None:
-            found += [row.values for row in rows]
-        return found
-
-    def errors(self, query: str, count: int) -> list[list[Any]]:
-        """Partition, offset, attempt and REPLAYED of errors, once there are so many."""
-        deadline = time.monotonic() + TIMEOUT_S
-        text = f"SELECT partition, offset, attempt, replayed FROM ERRORS OF {query};"
-        while len(found := self.rows(text)) < count:
-            assert time.monotonic() < deadline, found
-            time.sleep(0.2)
-        return sorted(found)
 
 
 @pytest.fixture
 def server(
     broker: EmbeddedBroker, spark_process: SparkProcess, kafka_admin: KafkaAdmin, tmp_path: Path
-) -> Iterator[Server]:
-    name = f"replay_{uuid.uuid4().hex[:8]}"
-    made = Server(
-        {
-            "bootstrap.servers": broker.bootstrap_servers,
-            "ksql.spark.data.dir": str(tmp_path),
-            "ksql.service.id": name,
-            "ksql.output.topic.name.prefix": name,
-            "ksql.logging.processing.topic.auto.create": "true",
-            "ksql.logging.processing.stream.auto.create": "true",
-        },
-        spark_process,
-    )
-    yield made
-    made.engine.stop()
-    kafka_admin.delete_topics(t for t in kafka_admin.topics() if name in t)
+) -> Iterator[LoggedEngine]:
+    with logged_engine(broker, spark_process, kafka_admin, tmp_path) as made:
+        yield made
 
 
-def results(server: Server, broker: EmbeddedBroker, count: int) -> list[Record]:
+def results(server: LoggedEngine, broker: EmbeddedBroker, count: int) -> list[Record]:
     """The committed records of the stream COPY, once there are so many."""
     topic = server.engine.services.metastore.require("COPY").topic
     found: list[Record] = []
@@ -113,7 +58,7 @@ def numbers(records: list[Record]) -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("partitions", [1, pytest.param(12, marks=pytest.mark.long)])
 def test_records_are_replayed_by_the_current_version(
-    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], partitions: int
+    server: LoggedEngine, broker: EmbeddedBroker, topic_names: Callable[[str], str], partitions: int
 ) -> None:
     topic = topic_names("replayed")
     server.run(
@@ -162,7 +107,7 @@ def test_records_are_replayed_by_the_current_version(
 
 
 def test_records_that_are_gone_are_named(
-    server: Server, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
+    server: LoggedEngine, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
 ) -> None:
     topic = topic_names("gone")
     server.run(
@@ -180,7 +125,7 @@ def test_records_that_are_gone_are_named(
 
 @pytest.mark.long
 def test_a_replay_that_ends_in_the_middle(
-    server: Server,
+    server: LoggedEngine,
     broker: EmbeddedBroker,
     topic_names: Callable[[str], str],
     monkeypatch: pytest.MonkeyPatch,

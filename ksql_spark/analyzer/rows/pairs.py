@@ -1,4 +1,4 @@
-"""REPLAY LATE ROWS of a join of streams: its pairs of rows, from complete inputs (ADR 85)."""
+"""REPLAY of a join of streams: its pairs of rows, from complete inputs (ADR 85)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.rows.recomputing import IS_ASKED
+from ksql_spark.analyzer.rows.recomputing import alone
 from ksql_spark.analyzer.rows.traced_groups import Parts
 from ksql_spark.analyzer.rows.traced_plans import Tracer, added, all_of, any_of, kept_column, place
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.expressions import walk as parts_of
 from ksql_spark.functions import registry
+from ksql_spark.metastore.calendars import DAY_MS
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
     SEMI,
@@ -33,6 +34,8 @@ from ksql_spark.plan.trees import walk
 from ksql_spark.schema import NULL_VALUE, ROWTIME
 from ksql_spark.types import BIGINT, BOOLEAN
 
+#: the column that tells whether a pair has a record that is asked for
+IS_ASKED = "__IS_ASKED"
 _PASSED = (Filter, FlatMap, Project, SelectKey)
 
 
@@ -43,12 +46,16 @@ class Pairs:
     Args:
         inputs: the streams, as those of a Trace.
         root: the batch: the sink's columns, ROWTIME, NULL_VALUE, IS_ASKED, and ``place`` of each input.
+        alone: what the query computes of each record before the join, for each input.
         reach_ms: how far apart the times of a pair are at most.
+        closes_after_ms: how long after a record its last partner may come, in stream time.
     """
 
     inputs: tuple[Source, ...]
     root: Node
+    alone: tuple[Node, ...]
     reach_ms: int
+    closes_after_ms: int
 
 
 def is_join_of_streams(query: PersistentQuery) -> bool:
@@ -58,12 +65,13 @@ def is_join_of_streams(query: PersistentQuery) -> bool:
     return is_joined and not any(isinstance(node, Aggregate) for node in nodes)
 
 
-def bind_pairs(query: PersistentQuery, statement: exp.Expr) -> Pairs:
+def bind_pairs(query: PersistentQuery, statement: exp.Expr, what: str) -> Pairs:
     """The batch for all pairs of ``query``, a join of streams.
 
     Args:
         query: the query.
         statement: where errors are shown.
+        what: the words of the statement, for errors.
 
     Raises:
         KsqlError: INVALID_STATEMENT if it cannot be known which pairs the query has missed.
@@ -74,14 +82,14 @@ def bind_pairs(query: PersistentQuery, statement: exp.Expr) -> Pairs:
     is_simple = all(isinstance(node, (Join, Source, *_PASSED)) for node in nodes) and len(joins) == 1
     if not is_simple or joins[0].within is None or joins[0].join == SEMI or any(s.is_table for s in sources):
         raise invalid(
-            "REPLAY LATE ROWS of a join finds the pairs that one join of two streams WITHIN a time has "
+            f"{what} of a join finds the pairs that one join of two streams WITHIN a time has "
             "missed; this query has other steps, too.",
             statement,
             hint="CREATE STREAM … AS the join alone, and the other steps over that.",
         )
     if len({source.topic for source in sources}) < 2:
         raise invalid(
-            f"REPLAY LATE ROWS cannot tell the sides of a join of topic {sources[0].topic} with itself.",
+            f"{what} cannot tell the sides of a join of topic {sources[0].topic} with itself.",
             statement,
         )
     for expression in (each for node in nodes for each in _expressions(node)):
@@ -89,12 +97,12 @@ def bind_pairs(query: PersistentQuery, statement: exp.Expr) -> Pairs:
             is_varying = isinstance(part, Call) and not registry.require(part.function).is_deterministic
             if isinstance(part, Call) and is_varying and not part.arguments:
                 raise invalid(
-                    "REPLAY LATE ROWS compares pairs with the rows that are there, but "
+                    f"{what} compares pairs with the rows that are there, but "
                     f"{part.function}() gives another value each time.",
                     statement,
                 )
     parts = Parts.of(query.root, (column.name for column in query.sink.schema.columns))
-    tracer = Tracer(is_ordered=False, statement="REPLAY LATE ROWS", asks=True)
+    tracer = Tracer(is_ordered=False, statement=what, asks=True)
     rows = tracer.carried(parts.below)
     numbers = range(len(tracer.inputs))
     is_there = [call("IS NOT NULL", [ColumnRef(place(n)[2], BIGINT)], None) for n in numbers]
@@ -104,10 +112,13 @@ def bind_pairs(query: PersistentQuery, statement: exp.Expr) -> Pairs:
     hidden = [NamedExpression(NULL_VALUE, Literal(False, BOOLEAN)), NamedExpression(IS_ASKED, is_asked)]
     hidden += (kept_column(there[name]) for name in (ROWTIME, *(c for n in numbers for c in place(n)[1:])))
     within = joins[0].within
+    reach_ms = max(within.before_ms, within.after_ms)
     return Pairs(
         inputs=tuple(tracer.inputs),
         root=Project(rows, (), (*parts.outputs, *hidden)),
-        reach_ms=max(within.before_ms, within.after_ms),
+        alone=(alone(joins[0].left, [joins[0].left_key]), alone(joins[0].right, [joins[0].right_key])),
+        reach_ms=reach_ms,
+        closes_after_ms=reach_ms + (DAY_MS if within.grace_ms is None else within.grace_ms),
     )
 
 
@@ -126,4 +137,4 @@ def _expressions(node: Node) -> Iterator[Expression]:
             yield from () if node.residual is None else (node.residual,)
 
 
-__all__ = ["Pairs", "bind_pairs", "is_join_of_streams"]
+__all__ = ["IS_ASKED", "Pairs", "bind_pairs", "is_join_of_streams"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -12,21 +12,24 @@ from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.base.settings import is_ansi
 from ksql_spark.analyzer.expressions.binding import bind_predicate
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_groups import Parts, grouped, of_groups, windowed
 from ksql_spark.analyzer.rows.traced_plans import Tracer, added, place
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import Filter, FlatMap, Node, Project, SelectKey, Source
+from ksql_spark.plan.operations import row_expressions
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import NULL_VALUE, PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
-from ksql_spark.types import BIGINT, BOOLEAN
+from ksql_spark.types import BIGINT, BOOLEAN, Array
 
 #: the windows whose rows can be computed again
 _WINDOWS = ("TUMBLING", "HOPPING", "SESSION")
-#: the columns with a record's place, and whether a row has a record that is asked for
-PARTITION, OFFSET, IS_ASKED = "__PARTITION", "__OFFSET", "__IS_ASKED"
+#: the columns with a record's place, and with the places of a row's records that are asked for
+PARTITION, OFFSET, ASKED = "__PARTITION", "__OFFSET", "__ASKED"
+_PLACES = Array(Array(BIGINT))
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,10 @@ class Recomputation:
     Args:
         input: the stream that it reads, as one of Trace.inputs.
         root: the batch: the table's columns, the window's bounds, ROWTIME, that of the row's last record,
-            NULL_VALUE, whether HAVING is not true, IS_ASKED, and what tells the row's part
+            NULL_VALUE, whether HAVING is not true, ASKED, and what tells the row's part
             (plan.distribution.Tasks): ``groups`` and PARTITION.
         rows: the rows that are grouped: ``groups``, ROWTIME, PARTITION and OFFSET.
+        alone: what the query computes of each record before the aggregate.
         groups: the names of the columns with the values that rows are grouped by.
         windows: the windows of the table.
         every_ms: how long after a window's end its last result may be written, in stream time.
@@ -47,6 +51,7 @@ class Recomputation:
     input: Source
     root: Node
     rows: Node
+    alone: Node
     groups: tuple[str, ...]
     windows: WindowSpec
     every_ms: int
@@ -105,23 +110,30 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
         AggregateCall(name, "MAX", (ColumnRef(of_row[name], BIGINT),), BIGINT)
         for name in (ROWTIME, PARTITION)
     ]
+    at = call("ARRAY", [ColumnRef(column, BIGINT) for column in place(0)[1:]], None)
     is_asked = ColumnRef(added(0).is_asked, BOOLEAN)
-    more.append(AggregateCall(IS_ASKED, "BOOL_OR", (is_asked,), BOOLEAN))
+    more.append(AggregateCall(ASKED, "COLLECT_LIST", (at,), _PLACES, condition=is_asked))
     result = grouped(windowed(rows, aggregate), parts, tracer, more)
     columns = [*parts.outputs, NamedExpression(NULL_VALUE, _is_not(parts.having))]
     for name in (*WINDOW_BOUNDS, ROWTIME, PARTITION):
         columns.append(NamedExpression(name, ColumnRef(name, BIGINT)))
-    columns.append(NamedExpression(IS_ASKED, ColumnRef(IS_ASKED, BOOLEAN)))
+    columns.append(NamedExpression(ASKED, ColumnRef(ASKED, _PLACES)))
     for name, group in groups.items():
         columns.append(NamedExpression(name, ColumnRef(group.name, group.expression.type)))
     return Recomputation(
         input=tracer.inputs[0],
         root=Project(result, (), tuple(columns)),
         rows=Project(rows, (), tuple(ungrouped)),
+        alone=alone(parts.below, row_expressions(aggregate)),
         groups=tuple(groups),
         windows=windows,
         every_ms=aggregate.every_ms or 0,
     )
+
+
+def alone(node: Node, expressions: Iterable[Expression]) -> Node:
+    """What a query computes of each record alone: ``node``, which keeps no state, and ``expressions``."""
+    return Project(node, (), tuple(NamedExpression(f"__{i}", each) for i, each in enumerate(expressions)))
 
 
 def _is_not(having: Expression | None) -> Expression:
@@ -165,6 +177,6 @@ def bind_selection(
 
 
 __all__ = [
-    "IS_ASKED", "OFFSET", "PARTITION", "Recomputation", "bind_recomputation", "bind_selection",
+    "ASKED", "OFFSET", "PARTITION", "Recomputation", "alone", "bind_recomputation", "bind_selection",
     "is_recomputable",
 ]  # fmt: skip

@@ -48,8 +48,8 @@ def create_log_stream(
     """
     if not config["ksql.logging.processing.stream.auto.create"]:
         return
-    name = str(config["ksql.logging.processing.stream.name"])
-    text = create_stream(name, f"KAFKA_TOPIC = '{topic_of(config)}', VALUE_FORMAT = 'JSON'")
+    name, topic = str(config["ksql.logging.processing.stream.name"]), topic_of(config)
+    text = create_stream(name, f"KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON'")
     (statement,) = grammar.parse(text)
     assert isinstance(statement, CreateSource)
     existing = services.metastore.find(statement.name)
@@ -62,5 +62,8 @@ def create_log_stream(
     try:
         statements.execute(Request(text))
     except KsqlError as error:
-        log.error("the stream %s over the processing log was not created or altered: %s", name, error)
-        lifecycle.report(f"no stream {name} over the processing log: {error.message}")
+        reason = str(error)
+        if services.admin.topic(topic) is None:
+            reason = f"there is no topic {topic}. Start with ksql.logging.processing.topic.auto.create=true."
+        log.error("the stream %s over the processing log was not created or altered: %s", name, reason)
+        lifecycle.report(f"no stream {name} over the processing log: {reason}")

@@ -7,7 +7,7 @@ Comparing again after that finds nothing, so a swap that was interrupted is simp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -121,8 +121,10 @@ def writer(admin: KafkaAdmin, transactional_id: str) -> TransactionalWriter:
     return TransactionalWriter(admin.servers, transactional_id, admin.settings)
 
 
-def write(writer: TransactionalWriter, topic: str, records: Iterable[Record]) -> None:
-    """Write records to a topic, each to its partition, in several transactions.
+def write(
+    writer: TransactionalWriter, topic: str, records: Iterable[Record], also: Collection[Written] = ()
+) -> None:
+    """Write records to a topic, each to its partition, in several transactions; ``also`` is in the last one.
 
     Raises:
         KsqlError: as TransactionalWriter.write(); some of them may have been written.
@@ -136,8 +138,8 @@ def write(writer: TransactionalWriter, topic: str, records: Iterable[Record]) ->
         if len(waiting) >= _AT_ONCE or size >= _BYTES_AT_ONCE:
             writer.write(waiting)
             waiting, size = [], 0
-    if waiting:
-        writer.write(waiting)
+    if waiting or also:
+        writer.write([*waiting, *also])
 
 
 __all__ = ["Differences", "Place", "TopicRows", "changes", "count", "latest", "rows", "write", "writer"]

@@ -72,8 +72,9 @@ class Corrections:
         selected: Callable[[Mapping[Place, Record]], Mapping[Place, Record]],
         new: Mapping[Place, Record],
         transactional_id: str,
+        also: Collection[Written] = (),
     ) -> Differences:
-        """Write what differs.
+        """Write what differs, and ``also`` in the last transaction.
 
         Args:
             selected: those of the table's rows that ``new`` replaces.
@@ -86,7 +87,7 @@ class Corrections:
         with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
             old = selected(self.rows())
             records = list(differences.changes(old, new))
-            differences.write(writer, self._topic.topic, _revised(records, old))
+            differences.write(writer, self._topic.topic, _revised(records, old), also)
         return differences.count(records)
 
 
@@ -130,16 +131,18 @@ class Additions:
             lacking += [row] * max(0, number)
         return lacking
 
-    def write(self, transactional_id: str) -> list[Written]:
-        """Add what is missing in one transaction; an earlier writer with this id can write nothing any more.
+    def write(self, transactional_id: str, also: Collection[Written] = ()) -> list[Written]:
+        """Add what is missing, and ``also``, in one transaction.
+
+        An earlier writer with this id can write nothing any more.
 
         Raises:
             KsqlError: as missing; as TransactionalWriter, and nothing is written.
         """
         with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
             rows = self.missing()
-            if rows:
-                writer.write(rows)
+            if rows or also:
+                writer.write([*rows, *also])
         return rows
 
 

@@ -16,6 +16,7 @@ from ksql_spark.plan.operations import grouped, is_of_changes, waits
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_VALUE,
+    ROWOFFSET,
     ROWPARTITION,
     ROWTIME,
     WINDOWEND,
@@ -114,13 +115,14 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
             types[f"__row_{i}"] = column.type
             columns.append(named(quoted(column.name), f"__row_{i}"))
     places = late_rows.columns(0)
-    if context.tasks.by_partition and ROWPARTITION not in places:
-        places.append(ROWPARTITION)
+    has_place = context.log is not None and context.log.topic is not None
+    needed = {ROWPARTITION: has_place or context.tasks.by_partition, ROWOFFSET: has_place}
+    places += (name for name, is_needed in needed.items() if is_needed and name not in places)
     hidden = [named(event_time_column(inputs[0].columns), ROWTIME), FORWARDED_HEADERS, NULL_VALUE]
     rows = (
         Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}").select(*columns, *hidden, *places, *replaced)
     )
-    side = Side(rows_of_groups(node.group_by, "GROUP BY", rows, context).frame(), types)
+    side = Side(rows_of_groups(node.group_by, "GROUP BY", rows, context, has_place=has_place).frame(), types)
     is_final, idle_ms, every_ms = waits(operation), context.idle_ms_of(operation), node.every_ms or 0
     size_ms = window.size_ms if window else 0
     if node.ttl_ms is not None:
@@ -179,12 +181,20 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
 
 
 def rows_of_groups(
-    groups: Sequence[NamedExpression], clause: str, rows: Transformations, context: Context
+    groups: Sequence[NamedExpression],
+    clause: str,
+    rows: Transformations,
+    context: Context,
+    *,
+    has_place: bool = False,
 ) -> Transformations:
-    """Rows that belong to a group, by their columns ``__key_<n>``; the others are reported (§6.8)."""
+    """Rows that belong to a group, by their columns ``__key_<n>``; the others are reported (§6.8).
+
+    ``has_place``: they have the partitions and offsets of their records.
+    """
     if context.log is None:
         return rows
-    log = context.log.of_topic(None)
+    log = context.log if has_place else context.log.of_topic(None)
     shown = log.record({str(g.expression): f"__key_{i}" for i, g in enumerate(groups)})
     for i, group in enumerate(groups):
         message = f"{clause}: {group.expression} is NULL, so the row belongs to no group."

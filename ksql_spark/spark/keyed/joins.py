@@ -68,9 +68,12 @@ class _JoinInputs:
             late_rows: what is reported of late records; None: none can be late.
         """
         has_turn = context.tasks.ignored_have_turns
-        left = context.lower(self.node.left_key, "Join.Left", "Join key", column_names(self.node.left.schema))
-        right = context.lower(
-            self.node.right_key, "Join.Right", "Join key", column_names(self.node.right.schema)
+        left, right = (
+            context.of_rows(side).lower(key, f"Join.{name}", "Join key", column_names(side.schema))
+            for side, key, name in (
+                (self.node.left, self.node.left_key, "Left"),
+                (self.node.right, self.node.right_key, "Right"),
+            )
         )
         left_nulls, right_nulls = left_nulls or has_turn, right_nulls or has_turn
         places = [late_rows.place(side) if late_rows is not None else () for side in (0, 1)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ksql_spark import analyzer, grammar
 from ksql_spark.analyzer.base.failures import failure, invalid
@@ -22,19 +22,61 @@ from ksql_spark.plan.operations import state_text
 from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.replay import Failed, Replay, Replayed
+from ksql_spark.runtime.queries.replay import Replay, Replayed
 from ksql_spark.runtime.reading import batch
 from ksql_spark.spark import master
+from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
 
 #: how long REPLAY waits for the processing log's records, seconds
 _TIMEOUT_S = 30.0
 #: how many partitions and ranges of offsets of records that are gone the answer names
 _NAMED = 20
-_FAILED = """
-SELECT `TOPIC`, `PARTITION`, `OFFSET`, MAX(`ATTEMPT`) AS `ATTEMPT`, COUNT(*) AS `ERRORS`
+#: an error does not tell its record's time
+FAILED = """
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, MAX(`ATTEMPT`) AS `ATTEMPT`, CAST(0 AS BIGINT) AS T, COUNT(*) AS N
 FROM (SELECT * FROM ERRORS OF `X`) WHERE NOT `REPLAYED` GROUP BY `TOPIC`, `PARTITION`, `OFFSET`;
 """
+
+
+class Records(NamedTuple):
+    """Records that entries of the processing log name.
+
+    Args:
+        places: topic -> where they are, each with the number of the replay in which it failed last.
+        span: the time of the first one, and the end of that of the last one, epoch ms.
+        unknown: how many entries do not name one.
+    """
+
+    places: Mapping[str, Mapping[Position, int]]
+    span: tuple[int, int]
+    unknown: int
+
+    def left_alone(self) -> str:
+        """What an answer says of entries that do not name a record."""
+        return f"{counted(self.unknown, 'entry', 'entries')} left alone: they do not name their record."
+
+
+def named_records(entries: Job, topics: Iterable[str], context: StatementContext) -> Records:
+    """The records of ``topics`` that entries name, as those that FAILED selects.
+
+    Raises:
+        KsqlError: as read_entries.
+    """
+    places: dict[str, dict[Position, int]] = {topic: {} for topic in topics}
+    times, unknown = set(), 0
+    for topic, partition, offset, attempt, time_ms, count in read_entries(entries, context):
+        if topic in places and partition is not None and time_ms is not None:
+            places[topic][partition, offset] = attempt
+            times.add(time_ms)
+        else:
+            unknown += count
+    return Records(places, (min(times), max(times) + 1) if times else (0, 0), unknown)
+
+
+def counted(count: int, what: str, several: str | None = None) -> str:
+    """A number and a noun."""
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def check_known_queries(statement: Statement, context: StatementContext) -> None:
@@ -61,28 +103,33 @@ def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     check_known_queries(statement, context)
     query = _replayable(statement, context)
     services = context.services
-    bound = bind_entries(statement, _FAILED, context)
+    bound = bind_entries(statement, FAILED, context)
     (topic,) = query.plan.last.topics
     unknown = 0
 
-    def find() -> list[Failed]:
+    def find() -> Mapping[Position, int]:
         nonlocal unknown
-        failed = []
-        for of_topic, partition, offset, attempt, count in read_entries(bound, context):
-            if of_topic == topic and partition is not None:
-                failed.append(Failed(partition, offset, attempt))
-            else:
-                unknown += count
-        return failed
+        records = named_records(bound, [topic], context)
+        unknown = records.unknown
+        return records.places[topic]
 
     def run() -> Entity:
         services.spark.await_start()
-        if not master.is_local(str(services.spark.session().sparkContext.master)):
-            raise invalid("REPLAY ERRORS needs Spark in the server's own JVM (ksql.spark.master = 'local').")
+        check_local(context)
         done = Replay(query, services.queries.environment, writer_id(query, context)).run(find)
         return _answer(statement, query, topic, done, unknown)
 
     return Immediate(run, waits=True)
+
+
+def check_local(context: StatementContext) -> None:
+    """Refuse REPLAY ERRORS where Spark is in other processes, whose reports cannot be gathered.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    if not master.is_local(str(context.services.spark.session().sparkContext.master)):
+        raise invalid("REPLAY ERRORS needs Spark in the server's own JVM (ksql.spark.master = 'local').")
 
 
 def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQuery:
@@ -104,6 +151,16 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
             statement.this,
             hint=_other_way(query.plan.sink),
         )
+    check_marks(statement, context)
+    return query
+
+
+def check_marks(statement: ReplayErrors, context: StatementContext) -> None:
+    """Refuse REPLAY ERRORS if the stream over the processing log does not show what was replayed.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
     name = str(context.config[STREAM_NAME])
     stream = context.metastore.find(name)
     if stream is not None and (
@@ -114,7 +171,6 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
             statement.this,
             hint="DROP it, and start the server with ksql.logging.processing.stream.auto.create=true.",
         )
-    return query
 
 
 def _problem(plan: Plan) -> str | None:
@@ -131,10 +187,10 @@ def _problem(plan: Plan) -> str | None:
     return None
 
 
-def _other_way(sink: DataSource) -> str | None:
-    """How rows of a table get right whose errors cannot be replayed; None: it is a stream."""
+def _other_way(sink: DataSource) -> str:
+    """How rows get right whose errors cannot be replayed."""
     if not sink.is_table:
-        return None
+        return "CREATE STREAM … AS the same SELECT, from the earliest offsets, computes all rows again."
     again = f"CREATE OR REPLACE TABLE {sink.name} WITH (EVOLVE = 'backfill') AS the same SELECT computes"
     return f"{again} all rows again, and writes those that differ."
 
@@ -204,8 +260,9 @@ def writer_id(query: ManagedQuery, context: StatementContext) -> str:
 
 def _answer(statement: ReplayErrors, query: ManagedQuery, topic: str, done: Replayed, unknown: int) -> Entity:
     gone = _named(topic, done.gone)
-    records = f"{done.done:,} record{'' if done.done == 1 else 's'}"
-    parts = [f"Replayed {records}; {done.failed:,} failed again; {len(done.gone):,} are gone"]
+    parts = [
+        f"Replayed {counted(done.done, 'record')}; {done.failed:,} failed again; {len(done.gone):,} are gone"
+    ]
     if gone:
         parts.append(f" ({'; '.join(gone)})")
     parts.append(".")

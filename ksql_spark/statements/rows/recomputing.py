@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Literal
 from ksql_spark.kafka.consumer import Record, read_at
 from ksql_spark.plan import nodes
-from ksql_spark.plan.queries import Job
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.schema import ROWTIME
@@ -20,7 +19,7 @@ from ksql_spark.spark.sources import BatchRanges
 from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import StatementContext
 from ksql_spark.statements.queries.batch_ranges import batch_ranges
-from ksql_spark.statements.rows.failed_records import read_entries
+from ksql_spark.statements.rows.failed_records import Records
 from ksql_spark.statements.rows.tracing import ends_of, starts_of, starts_per_source
 from ksql_spark.types import BIGINT, BOOLEAN
 
@@ -35,58 +34,18 @@ class Computed(NamedTuple):
         rows: the rows of all windows that overlap a time, in the order of their times; those of which HAVING
             is not true have no value.
         parts: of their keys.
-        asked: those that are made of records that were asked for.
+        asked: for those that are made of records that were asked for, where these are.
         times: by part of the keys, how far stream time has come.
     """
 
     rows: Mapping[Place, Record]
     parts: Mapping[Place, int]
-    asked: Collection[Place]
+    asked: Mapping[Place, Collection[Position]]
     times: Mapping[int, int]
 
 
 #: no rows
-NOTHING = Computed({}, {}, (), {})
-
-
-class Records(NamedTuple):
-    """Records that entries of the processing log name.
-
-    Args:
-        places: topic -> where they are.
-        span: the time of the first one, and the end of that of the last one, epoch ms.
-        unknown: how many entries do not name one.
-    """
-
-    places: Mapping[str, Collection[Position]]
-    span: tuple[int, int]
-    unknown: int
-
-    def left_alone(self) -> str:
-        """What an answer says of entries that do not name a record."""
-        return f"{counted(self.unknown, 'entry', 'entries')} left alone: they do not name their record."
-
-
-def named_records(entries: Job, topics: Iterable[str], context: StatementContext) -> Records:
-    """The records of ``topics`` that entries name by topic, partition, offset and time (epoch ms).
-
-    Raises:
-        KsqlError: as read_entries.
-    """
-    places: dict[str, set[Position]] = {topic: set() for topic in topics}
-    times, unknown = set(), 0
-    for topic, partition, offset, time_ms in read_entries(entries, context):
-        if topic in places and partition is not None and time_ms is not None:
-            places[topic].add((partition, offset))
-            times.add(time_ms)
-        else:
-            unknown += 1
-    return Records(places, (min(times), max(times) + 1) if times else (0, 0), unknown)
-
-
-def counted(count: int, what: str, several: str | None = None) -> str:
-    """A number and a noun."""
-    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
+NOTHING = Computed({}, {}, {}, {})
 
 
 def compute(
@@ -133,8 +92,8 @@ def compute(
     times = replay.stream_times(own, recomputation, of, frames, processed, setting)
     rows: dict[Place, Record] = {}
     part_of: dict[Place, int] = {}
-    of_asked = set()
-    for record, part, is_asked, unwritable in replay.recomputed(
+    of_asked: dict[Place, Collection[Position]] = {}
+    for record, part, asked_here, unwritable in replay.recomputed(
         own,
         recomputation,
         query.plan,
@@ -150,8 +109,8 @@ def compute(
         time_ms = record.timestamp_ms or 0
         rows[place] = Record(record.topic, place[0], -1, time_ms, record.key, record.value)
         part_of[place] = part
-        if is_asked:
-            of_asked.add(place)
+        if asked_here:
+            of_asked[place] = asked_here
     in_order = sorted(rows.items(), key=lambda row: (row[1].timestamp_ms, row[0][0], row[0][1] or b""))
     return Computed(dict(in_order), part_of, of_asked, times)
 
@@ -162,7 +121,7 @@ def compute_pairs(
     records: Records,
     processed: Mapping[str, Mapping[int, int]],
     context: StatementContext,
-) -> list[replay.Counted]:
+) -> tuple[list[replay.Counted], int]:
     """Compute the rows of a join again that pairs with some records make.
 
     Args:
@@ -171,6 +130,9 @@ def compute_pairs(
         records: those records.
         processed: how far the query has read its topics.
         context: of the statement.
+
+    Returns:
+        the rows, and the time that each partition of the topics has reached, epoch ms.
 
     Raises:
         KsqlError: INVALID_STATEMENT if a row cannot be written.
@@ -195,6 +157,7 @@ def compute_pairs(
         ),
         asked=[records.places[source.topic] for source in sources],
     )
+    read = [processed.get(source.topic, {}) for source in sources]
     found = list(
         replay.pairs(
             own,
@@ -202,13 +165,13 @@ def compute_pairs(
             query.plan,
             query.sink_partitions,
             frames,
-            [processed.get(source.topic, {}) for source in sources],
+            read,
             partial(services.queries.environment.setting, query),
         )
     )
     for each in found:
         check_writable(each.unwritable)
-    return found
+    return found, replay.reached(frames, join.inputs, read)
 
 
 def check_writable(reason: str | None) -> None:
@@ -246,6 +209,5 @@ def whole_from_ms(query: ManagedQuery, relation: nodes.Source, context: Statemen
 
 
 __all__ = [
-    "END_MS", "NOTHING", "Computed", "Records", "compute", "compute_pairs", "counted", "named_records",
-    "whole_from_ms",
+    "END_MS", "NOTHING", "Computed", "compute", "compute_pairs", "whole_from_ms",
 ]  # fmt: skip

@@ -16,46 +16,49 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors, ReplayLateRows, Reprocess
 from ksql_spark.kafka.consumer import Record
+from ksql_spark.kafka.transactions import Written
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
-from ksql_spark.plan.queries import Job
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.queries import verification
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.replay import Trial
 from ksql_spark.runtime.queries.reprocessing import Additions, Corrections
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME
 from ksql_spark.spark.batch import evaluate_rows
+from ksql_spark.spark.replay import Counted
+from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.definitions.describe_evolution import samples_of
 from ksql_spark.statements.rows import failed_records
 from ksql_spark.statements.rows.failed_records import (
+    FAILED,
+    Records,
     bind_entries,
     check_known_queries,
+    check_local,
+    check_marks,
+    counted,
+    named_records,
     writer_id,
 )
 from ksql_spark.statements.rows.recomputing import (
     END_MS,
     NOTHING,
     Computed,
-    Records,
     compute,
     compute_pairs,
-    counted,
-    named_records,
     whole_from_ms,
 )
 from ksql_spark.statements.rows.tracing import writer_of
 from ksql_spark.types import BIGINT
 
 _LATE = """
-SELECT `TOPIC`, `PARTITION`, `OFFSET`, UNIX_TIMESTAMP(`EVENT_TIME`) AS T
+SELECT `TOPIC`, `PARTITION`, `OFFSET`, 0 AS `ATTEMPT`, UNIX_TIMESTAMP(`EVENT_TIME`) AS T, 1 AS N
 FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
-"""
-#: an error does not tell its record's time
-_FAILED = """
-SELECT `TOPIC`, `PARTITION`, `OFFSET`, CAST(0 AS BIGINT) AS T FROM (SELECT * FROM ERRORS OF `X`);
 """
 #: how many rows a condition is evaluated for at once
 _AT_ONCE = 1_000
@@ -85,69 +88,133 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     query = context.services.queries.find(statement.query_id)
     if query is None or query.logical is None:
         raise invalid(f"{statement.query_id} is no persistent query that runs.", statement.this)
-    if analyzer.is_join_of_streams(query.logical):
-        writer_of(query.plan.sink.name, context, "REPLAY LATE ROWS")
-        join = analyzer.bind_pairs(query.logical, statement)
-        entries = bind_entries(statement, _LATE, context)
-        return _action(query, lambda: _add_pairs(statement, query, join, entries, context), context)
-    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY LATE ROWS")
-    entries = bind_entries(statement, _LATE, context)
-    task = _Task(query, recomputation, None, context)
-
-    def run() -> Entity:
-        records = named_records(entries, [recomputation.input.source.topic], context)
-        return task.run(statement.source_text, records.span, records, is_preview=statement.preview)
-
-    return _action(query, run, context)
+    return _replay(statement, query, query.logical, _LATE, context)
 
 
 def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     """Compute the rows of failed records again; without state, send the records through their query."""
     query = context.services.queries.find(statement.query_id)
-    if query is None or query.logical is None or not analyzer.is_recomputable(query.logical):
+    if query is None or query.logical is None:
         return failed_records.replay_errors(statement, context)
-    recomputation = analyzer.bind_recomputation(query.logical, statement, "REPLAY ERRORS")
-    entries = bind_entries(statement, _FAILED, context)
-    task = _Task(query, recomputation, None, context)
+    if not analyzer.is_recomputable(query.logical) and not analyzer.is_join_of_streams(query.logical):
+        return failed_records.replay_errors(statement, context)
+    check_marks(statement, context)
+    return _replay(statement, query, query.logical, FAILED, context)
+
+
+def _replay(
+    statement: ReplayErrors | ReplayLateRows,
+    query: ManagedQuery,
+    logical: PersistentQuery,
+    selection: str,
+    context: StatementContext,
+) -> Action:
+    """Compute the rows of records again that ``selection`` finds in the processing log."""
+    is_preview = isinstance(statement, ReplayLateRows) and statement.preview
+    what = "REPLAY LATE ROWS" if isinstance(statement, ReplayLateRows) else "REPLAY ERRORS"
+    bound: Pairs | Recomputation
+    if analyzer.is_join_of_streams(logical):
+        writer_of(query.plan.sink.name, context, what)
+        bound = analyzer.bind_pairs(logical, statement, what)
+        inputs, alone = bound.inputs, bound.alone
+    else:
+        bound = analyzer.bind_recomputation(logical, statement, what)
+        inputs, alone = (bound.input,), (bound.alone,)
+    entries = bind_entries(statement, selection, context)
 
     def run() -> Entity:
-        records = named_records(entries, [recomputation.input.source.topic], context)
-        return task.run(statement.source_text, (0, END_MS), records, is_preview=False)
+        records = named_records(entries, [relation.source.topic for relation in inputs], context)
+        trial = None
+        if isinstance(statement, ReplayErrors):
+            check_local(context)
+            trial = Trial(query, alone, context.services.queries.environment, records.places)
+        asked = _Asked(records, trial)
+        if isinstance(bound, Pairs):
+            return _add_pairs(statement.source_text, query, bound, asked, context, is_preview=is_preview)
+        task = _Task(query, bound, None, context)
+        span = records.span if trial is None else (0, END_MS)
+        return task.run(statement.source_text, span, asked, is_preview=is_preview)
 
     return _action(query, run, context)
 
 
+class _Asked:
+    """The records of a REPLAY.
+
+    Args:
+        records: those that the processing log names.
+        trial: of failed ones; None: they were late, and nothing says which of these were put back.
+    """
+
+    def __init__(self, records: Records, trial: Trial | None) -> None:
+        self.records, self._trial = records, trial
+        self._waiting = 0
+
+    def marks(self, is_done: Callable[[str, Position, int | None], bool]) -> list[Written]:
+        """The entries that say which records were replayed.
+
+        Args:
+            is_done: whether nothing can change any more what a record adds: its topic, place, and time (epoch
+                ms), None if it is of no use.
+        """
+        if self._trial is None:
+            return []
+        passed = [(topic, *each) for topic, places in self._trial.passed.items() for each in places.items()]
+        done = [(topic, place) for topic, place, time_ms in passed if is_done(topic, place, time_ms)]
+        self._waiting = len(passed) - len(done)
+        return self._trial.marks(done)
+
+    def remarks(self) -> list[str]:
+        """What an answer says of the records."""
+        parts = [self.records.left_alone()] if self.records.unknown else []
+        if self._trial is None:
+            return parts
+        counts = {
+            "failed again": self._trial.again,
+            "gone": self._trial.gone,
+            "left for later": self._waiting,
+        }
+        parts += (f"{counted(n, 'record')} {what}." for what, n in counts.items() if n)
+        return parts
+
+
 def _add_pairs(
-    statement: ReplayLateRows, query: ManagedQuery, join: Pairs, entries: Job, context: StatementContext
+    text: str,
+    query: ManagedQuery,
+    join: Pairs,
+    asked: _Asked,
+    context: StatementContext,
+    *,
+    is_preview: bool,
 ) -> Entity:
-    """Add the pairs of a join that were missed because of late rows."""
+    """Add the pairs of a join that some records missed."""
     queries, sink = context.services.queries, query.plan.sink
-    records = named_records(entries, [relation.source.topic for relation in join.inputs], context)
-    found = []
-    if any(records.places.values()):
+    found: list[Counted] = []
+    reached_ms = 0
+    if any(asked.records.places.values()):
         processed = Corrections(queries, query).processed()
-        found = compute_pairs(query, join, records, processed, context)
+        found, reached_ms = compute_pairs(query, join, asked.records, processed, context)
+    marks = asked.marks(lambda _, __, ms: ms is None or ms + join.closes_after_ms < reached_ms)
     additions = Additions(queries, sink.topic, [(row.record, row.pairs, row.asked) for row in found])
-    added = additions.missing() if statement.preview else additions.write(writer_id(query, context))
+    added = additions.missing() if is_preview else additions.write(writer_id(query, context), marks)
     rows = [Record(r.topic, n, -1, r.timestamp_ms or 0, r.key, r.value) for n, r in enumerate(added)]
     by_place = {(row.partition, row.key): row for row in rows}
     compared = verification.compare({}, by_place, _readers(query, context))
-    would = "would be added" if statement.preview else "added"
-    parts = [f"{counted(len(added), 'row')} of {sink.name} {would}: pairs of late rows that it lacked."]
-    if records.unknown:
-        parts.append(records.left_alone())
+    would = "would be added" if is_preview else "added"
     return RowsReprocessed(
-        statement_text=statement.source_text,
+        statement_text=text,
         name=sink.name,
         query_id=query.id,
-        is_preview=statement.preview,
+        is_preview=is_preview,
         windows=0,
         open_windows=0,
         gone_windows=0,
         changed=len(added),
         removed=0,
         samples=samples_of(compared, sink, sink),
-        message=" ".join(parts),
+        message=" ".join(
+            [f"{counted(len(added), 'row')} of {sink.name} {would}: pairs that it lacked.", *asked.remarks()]
+        ),
     )
 
 
@@ -204,6 +271,8 @@ class _Selection:
         self._first_ms = min(computed.times.values(), default=0)
         self.open: set[tuple[int, int]] = set()
         self.gone: set[tuple[int, int]] = set()
+        #: where records are that were asked for, and whose rows are left alone
+        self.left: set[Position] = set()
 
     def window(self, place: Place) -> tuple[int, int]:
         """The bounds of a row's window."""
@@ -213,11 +282,16 @@ class _Selection:
     def places(self, rows: Mapping[Place, Record]) -> set[Place]:
         """The places of the rows that are computed again, if the table has ``rows``."""
         there = {**{p: row for p, row in self.computed.rows.items() if row.value is not None}, **rows}
-        wanted = self._meeting({place: row for place, row in there.items() if self._is_wanted(place)})
-        sets = self._together({*there, *self.computed.rows})
-        return {
-            place for each in sets if not each.isdisjoint(wanted) and self._is_done(each) for place in each
-        }
+        asked, found = self.computed.asked, set[Place]()
+        wanted = {*self._meeting({p: row for p, row in there.items() if self._is_wanted(p)}), *asked}
+        for each in self._together({*there, *self.computed.rows}):
+            if each.isdisjoint(wanted):
+                continue
+            if self._is_done(each):
+                found |= each
+            else:
+                self.left.update(position for place in each for position in asked.get(place, ()))
+        return found
 
     def _is_done(self, places: Collection[Place]) -> bool:
         """Whether rows of a wanted window, or of overlapping sessions, can be computed again."""
@@ -278,36 +352,38 @@ class _Task:
         self._sink = query.plan.sink
         self._corrections = Corrections(self._services.queries, query)
 
-    def run(self, text: str, span: tuple[int, int], records: Records | None, *, is_preview: bool) -> Entity:
+    def run(self, text: str, span: tuple[int, int], asked: _Asked | None, *, is_preview: bool) -> Entity:
         """Answer a statement.
 
         Args:
             text: the statement.
             span: a time that the wanted windows overlap, epoch ms.
-            records: those whose rows are wanted; None: all rows are.
+            asked: the records whose rows are wanted; None: all rows are.
             is_preview: whether nothing is written.
         """
-        selection = self._selection(span, records)
+        selection = self._selection(span, None if asked is None else asked.records)
         rows = self._corrections.rows()
         done, computed = selection.places(rows), selection.computed.rows
         # in the order of their times: a set has none
         new = {place: row for place, row in computed.items() if place in done and row.value is not None}
         old = {place: row for place, row in rows.items() if place in done}
         compared = verification.compare(old, new, _readers(self._query, self._context))
-        if not is_preview and any(compared.differences):
+        marks = asked.marks(lambda _, place, __: place not in selection.left) if asked is not None else []
+        if not is_preview and (any(compared.differences) or marks):
 
             def replaced(rows: Mapping[Place, Record]) -> Mapping[Place, Record]:
                 wanted = selection.places(rows)
                 return {place: row for place, row in rows.items() if place in wanted}
 
-            written = self._corrections.write(replaced, new, writer_id(self._query, self._context))
+            transactional_id = writer_id(self._query, self._context)
+            written = self._corrections.write(replaced, new, transactional_id, marks)
             compared = compared._replace(differences=written)
         windows = {selection.window(place) for place in (*old, *new)}
         left = {
             "the query still adds to them": len(selection.open),
             "records of them are gone": len(selection.gone),
         }
-        return self._answer(text, compared, len(windows), left, records, is_preview)
+        return self._answer(text, compared, len(windows), left, asked, is_preview)
 
     def _selection(self, span: tuple[int, int], records: Records | None) -> _Selection:
         """What is computed again; computes it."""
@@ -361,7 +437,7 @@ class _Task:
         compared: verification.Comparison,
         windows: int,
         left: Mapping[str, int],
-        records: Records | None,
+        asked: _Asked | None,
         is_preview: bool,
     ) -> Entity:
         changed, removed = compared.differences
@@ -371,8 +447,7 @@ class _Task:
         parts = [f"{again}: {counted(changed, 'row')} {would}changed, {removed:,} {would}removed."]
         parts += (f"{counted(n, 'window')} left alone: {why}." for why, n in left.items() if n)
         still_open, gone = left.values()
-        if records is not None and records.unknown:
-            parts.append(records.left_alone())
+        parts += asked.remarks() if asked is not None else ()
         return RowsReprocessed(
             statement_text=text,
             name=name,

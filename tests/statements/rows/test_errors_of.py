@@ -15,9 +15,11 @@ from ksql_spark.engine.bootstrap.processing_log import create_log_stream
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.figures import QueryFigures
-from ksql_spark.runtime.queries.replay import Failed, Replayed
+from ksql_spark.runtime.queries.replay import Replayed
 from ksql_spark.spark.processing_log import create_stream
+from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.rows import failed_records, reprocessing
 from ksql_spark.statements.rows.recomputing import END_MS, NOTHING, Computed
 from tests.statements.world import World
@@ -145,11 +147,11 @@ def test_who_may_replay(logged: World) -> None:
 
 def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.MonkeyPatch) -> None:
     (known,) = logged.ids()
-    rows = [["s", 0, 1, 0, 2], ["s", 1, 3, 1, 1], ["other", 1, 3, 0, 4], ["s", None, None, 0, 3]]
-    found: list[Failed] = []
+    rows = [["s", 0, 1, 0, 0, 2], ["s", 1, 3, 1, 0, 1], ["other", 1, 3, 0, 0, 4], ["s", None, None, 0, 0, 3]]
+    found: dict[Position, int] = {}
 
-    def replay(find: Callable[[], list[Failed]]) -> Replayed:
-        found.extend(find())
+    def replay(find: Callable[[], dict[Position, int]]) -> Replayed:
+        found.update(find())
         return Replayed(1200, 1, [(0, 1), (0, 2), (0, 4), (1, 9)])
 
     left = iter([[SimpleNamespace(values=row) for row in rows]])
@@ -159,7 +161,7 @@ def test_the_answer_names_what_is_gone(logged: World, monkeypatch: pytest.Monkey
     local = SimpleNamespace(sparkContext=SimpleNamespace(master="local[4]"))
     monkeypatch.setattr(logged.services.spark, "session", lambda: local)
     answer = logged.one(f"REPLAY ERRORS OF {known} WHERE stage = 'PROCESSING';")
-    assert found == [Failed(0, 1, 0), Failed(1, 3, 1)]
+    assert found == {(0, 1): 0, (1, 3): 1}
     assert answer["message"] == (
         "Replayed 1,200 records; 1 failed again; 4 are gone (s-0: 1-2, 4; s-1: 9). "
         "7 errors do not name their record, and were left alone."
@@ -172,8 +174,21 @@ def test_rows_of_failed_records_in_windows_are_computed_again(
 ) -> None:
     logged.run("CREATE TABLE w AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (1 HOUR) GROUP BY k;")
     (known,) = (each for each in logged.ids() if each.startswith("CTAS"))
-    rows = [["s", 0, 1, 0], ["s", 0, 1, 0], ["s", 1, 3, 0], ["other", 1, 3, 0], ["s", None, None, 0]]
+    rows = [["s", 0, 1, 0, 0, 1], ["s", 1, 3, 2, 0, 2], ["other", 1, 3, 0, 0, 1], ["s", None, None, 0, 0, 1]]
     asked: list[object] = []
+    written: list[object] = []
+    marked: list[object] = []
+
+    class Tried:
+        passed = {"s": {(1, 3): None}}  # noqa: RUF012
+        again, gone = 1, 0
+
+        def __init__(self, query: object, alone: object, environment: object, failed: object) -> None:
+            asked.append(failed)
+
+        def marks(self, replayed: list[object]) -> list[str]:
+            marked.extend(replayed)
+            return ["mark"]
 
     def compute(query: object, recomputation: object, span: object, places: object, *_: object) -> Computed:
         asked.extend((span, places))
@@ -182,18 +197,36 @@ def test_rows_of_failed_records_in_windows_are_computed_again(
     left = iter([[SimpleNamespace(values=row) for row in rows]])
     result = SimpleNamespace(read=lambda timeout_s: next(left, None), close=lambda: None)
     monkeypatch.setattr("ksql_spark.runtime.reading.batch.run", lambda *_: result)
-    monkeypatch.setattr(logged.services.spark, "session", lambda: None)
-    there = SimpleNamespace(processed=dict, rows=dict, kept_from_ms=dict)
+    local = SimpleNamespace(sparkContext=SimpleNamespace(master="local[4]"))
+    monkeypatch.setattr(logged.services.spark, "session", lambda: local)
+    monkeypatch.setattr(reprocessing, "Trial", Tried)
+
+    def write(selected: object, new: object, transactional_id: object, also: object) -> Differences:
+        written.append(also)
+        return Differences(0, 0)
+
+    there = SimpleNamespace(processed=dict, rows=dict, kept_from_ms=dict, write=write)
     monkeypatch.setattr(reprocessing, "Corrections", lambda *_: there)
     monkeypatch.setattr(reprocessing, "compute", compute)
     monkeypatch.setattr(reprocessing, "whole_from_ms", lambda *_: 0)
     answer = logged.one(f"REPLAY ERRORS OF {known} WHERE stage = 'PROCESSING';")
-    assert asked == [(0, END_MS), {(0, 1), (1, 3)}]
+    places = {(0, 1): 0, (1, 3): 2}
+    assert asked == [{"s": places}, (0, END_MS), places]
+    assert (marked, written) == ([("s", (1, 3))], [["mark"]])
     assert (answer["@type"], answer["message"]) == (
         "rows_reprocessed",
         "0 windows of W computed again: 0 rows changed, 0 removed. "
-        "2 entries left alone: they do not name their record.",
+        "2 entries left alone: they do not name their record. 1 record failed again.",
     )
+
+
+def test_a_stream_over_a_topic_that_is_missing(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    config = Config({"ksql.logging.processing.stream.auto.create": True})
+    create_log_stream(config, world.services, world.statements, Lifecycle(threading.RLock()))
+    assert caplog.messages == [
+        "the stream KSQL_PROCESSING_LOG over the processing log was not created or altered: there is no "
+        "topic default_ksql_processing_log. Start with ksql.logging.processing.topic.auto.create=true."
+    ]
 
 
 def test_a_stream_of_an_earlier_release_gets_the_columns_that_were_added(world: World) -> None:

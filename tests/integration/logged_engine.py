@@ -1,0 +1,83 @@
+"""An engine with a processing log, for tests of REPLAY."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ksql_spark.config import Config
+from ksql_spark.engine import Engine, Request
+from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
+from ksql_spark.spark.session import SparkProcess
+from tests.waiting import TIMEOUT_S
+
+EARLIEST = {"auto.offset.reset": "earliest"}
+
+
+class LoggedEngine:
+    """An engine with a processing log, which can be started again on its folder."""
+
+    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
+        self._config, self._spark = config, spark
+        self.engine = self._started()
+
+    def _started(self) -> Engine:
+        engine = Engine(Config(self._config), self._spark)
+        engine.start()
+        return engine
+
+    def restart(self) -> None:
+        self.engine.stop()
+        self.engine = self._started()
+
+    def run(self, text: str) -> list[Any]:
+        return self.engine.execute(Request(text, EARLIEST))
+
+    def replay(self, text: str) -> tuple[int, int, int]:
+        (answer,) = self.run(text)
+        return answer.replayed, answer.failed_again, answer.gone
+
+    def rows(self, text: str) -> list[list[Any]]:
+        found: list[list[Any]] = []
+        stream = self.engine.query(Request(text))
+        while (rows := stream.read(TIMEOUT_S)) is not None:
+            found += [row.values for row in rows]
+        return found
+
+    def errors(self, query: str, count: int) -> list[list[Any]]:
+        """Partition, offset, attempt and REPLAYED of errors, once there are so many."""
+        deadline = time.monotonic() + TIMEOUT_S
+        text = f"SELECT partition, offset, attempt, replayed FROM ERRORS OF {query};"
+        while len(found := self.rows(text)) < count:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.2)
+        return sorted(found)
+
+
+@contextmanager
+def logged_engine(
+    broker: EmbeddedBroker, spark: SparkProcess, admin: KafkaAdmin, folder: Path
+) -> Iterator[LoggedEngine]:
+    """An engine with its own topics, which are deleted in the end."""
+    name = f"replay_{uuid.uuid4().hex[:8]}"
+    made = LoggedEngine(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "ksql.spark.data.dir": str(folder),
+            "ksql.service.id": name,
+            "ksql.output.topic.name.prefix": name,
+            "ksql.logging.processing.topic.auto.create": "true",
+            "ksql.logging.processing.stream.auto.create": "true",
+        },
+        spark,
+    )
+    try:
+        yield made
+    finally:
+        made.engine.stop()
+        admin.delete_topics(topic for topic in admin.topics() if name in topic)
