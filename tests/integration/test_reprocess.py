@@ -269,7 +269,7 @@ class Together:
         self._properties.write_text(
             f"bootstrap.servers={admin.servers}\nksql.service.id={PREFIX}\n"
             "ksql.logging.processing.topic.auto.create=true\nksql.logging.processing.stream.auto.create=true\n"
-            "ksql.spark.memory=3g\nksql.spark.warm.up.enabled=false\n",
+            "ksql.spark.memory=4g\nksql.spark.warm.up.enabled=false\n",
             encoding="utf-8",
         )
 
