@@ -5,6 +5,7 @@ import { middle } from "../format/cells.ts";
 import { count, rate, short, span } from "../format/numbers.ts";
 import { looksOf, State } from "../parts/state.tsx";
 import { Progress } from "../parts/progress.tsx";
+import { failedOf } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
 import { MOST_CHARACTERS } from "./layout.ts";
 import type { Box } from "./shape.ts";
@@ -62,14 +63,16 @@ function linkOf(box: Box): string {
 
 function Figures({ node }: { node: GraphNode }) {
   const figures = node.figures;
-  const errors = Object.values(figures?.errors ?? {}).reduce((sum, one) => sum + one, 0);
   if (figures === undefined) return null;
+  const errors = failedOf(figures);
+  const late = figures.errors.late ?? 0;
   return (
     <>
       <span class="figures">
         <span title={`reads ${count(figures.readPerS)} records/s`}>in {rate(figures.readPerS)}</span>
         <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
-        {errors > 0 && <span class="bad" title="single records that could not be read or processed, or came too late">{short(errors)} {errors === 1 ? "error" : "errors"}</span>}
+        {errors > 0 && <span class="bad" title="single records that could not be read or processed">{short(errors)} {errors === 1 ? "error" : "errors"}</span>}
+        {late > 0 && <span class="warn" title="records that came too late">{short(late)} late</span>}
       </span>
       {node.newVersionOf !== undefined ? <span class="figures"><Progress node={node} /></span> : <span class="figures">
         <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`${count(figures.lagRecords)} records are not read yet; the oldest has waited for ${span(figures.lagSeconds)}`}>

@@ -3,13 +3,13 @@ import "../first.ts";
 import { Failures } from "../parts/failures.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
 import { count } from "../format/numbers.ts";
-import { graph } from "../state/graph.ts";
+import { failedOf, graph } from "../state/graph.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
 export function LogPage() {
   const queries = (graph.value?.nodes ?? [])
     .filter((node) => node.kind === "QUERY")
-    .map((node) => ({ id: node.name, errors: Object.values(node.figures?.errors ?? {}).reduce((all, one) => all + one, 0) }))
+    .map((node) => ({ id: node.name, errors: failedOf(node.figures) }))
     .sort((a, b) => b.errors - a.errors || a.id.localeCompare(b.id));
   const chosen = route.value.options.query ?? queries[0]?.id;
   return (

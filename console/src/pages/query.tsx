@@ -20,7 +20,7 @@ import { Range, rangeMinutes } from "../parts/range.tsx";
 import { State } from "../parts/state.tsx";
 import { Times } from "../parts/times.tsx";
 import { useAsked } from "../state/asked.ts";
-import { graph, refreshGraph } from "../state/graph.ts";
+import { failedOf, graph, refreshGraph } from "../state/graph.ts";
 import { pageOn } from "../state/servers.ts";
 import { nameInSql } from "../sql/statements.ts";
 import { formatRoute, open, route } from "../state/route.ts";
@@ -48,7 +48,7 @@ export function QueryPage() {
   const description = explained.value?.[0]?.queryDescription;
   const details = asked.value;
   const { figures } = node;
-  const bad = Object.values(figures?.errors ?? {}).reduce((all, one) => all + one, 0);
+  const failed = failedOf(figures);
   const series = history.value?.queries[id];
   const times = history.value?.timesMs ?? [];
   const done = async (isYes: boolean) => {
@@ -96,7 +96,7 @@ export function QueryPage() {
         <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={node.newVersionOf === undefined && (figures?.lagSeconds ?? 0) > 60} />
         <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
         <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
-        <Figure label="errors: records that failed" value={count(bad)} isBad={bad > 0} />
+        <Figure label="errors: records that failed" value={count(failed)} isBad={failed > 0} />
         <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
       </div>
       <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />

@@ -5,11 +5,12 @@ import type { Graph, GraphNode } from "../api/types.ts";
 import { bytes, count, short, span } from "../format/numbers.ts";
 import { wordOf } from "./state.tsx";
 import { useAsked } from "../state/asked.ts";
+import { failedOf } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 
 /** Columns with their units. */
-const QUERIES = [["Query"], ["State"], ["Cause"], ["Read", "records/s"], ["Written", "records/s"], ["Lag", "records"], ["Waiting"], ["p95 latency"], ["State size"], ["Errors", "records"], ["Restarts"], ["Server"]] as const;
+const QUERIES = [["Query"], ["State"], ["Cause"], ["Read", "records/s"], ["Written", "records/s"], ["Lag", "records"], ["Waiting"], ["p95 latency"], ["State size"], ["Errors", "records"], ["Late", "records"], ["Restarts"], ["Server"]] as const;
 const SOURCES = [["Name"], ["Kind"], ["Arriving", "records/s"], ["Records"], ["Topic"], ["Keys"], ["Values"], ["Written by"], ["Read by"]] as const;
 const VIEWS = [["Name"], ["Query"]] as const;
 const number = (shown: (value: number | null) => string) => (cell: unknown) => shown(cell as number | null);
@@ -23,10 +24,9 @@ export function Lists({ graph }: { graph: Graph }) {
   const causes = new Set(graph.culprits.map((one) => one.queryId));
   const queries = of("QUERY").map((node) => {
     const { figures } = node;
-    const bad = Object.values(figures?.errors ?? {}).reduce((all, one) => all + one, 0);
     return [
       node.name, wordOf(node.state), causes.has(node.name) ? "the cause" : "", figures?.readPerS ?? null, figures?.writtenPerS ?? null, figures?.lagRecords ?? null,
-      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, bad, figures?.failures ?? 0, node.host ?? "",
+      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, failedOf(figures), figures?.errors.late ?? 0, figures?.failures ?? 0, node.host ?? "",
     ];
   });
   const ends = (id: string, from: "source" | "target", to: "source" | "target") =>

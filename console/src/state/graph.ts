@@ -1,7 +1,7 @@
 // The graph of the server, asked for every few seconds while somebody looks.
 import { signal } from "@preact/signals";
 import { get, loginWanted, serverGone } from "../api/client.ts";
-import type { Graph } from "../api/types.ts";
+import type { Graph, QueryFigures } from "../api/types.ts";
 
 const EVERY_MS = 2500;
 /** How soon a server that is gone is asked again. */
@@ -36,4 +36,9 @@ export function followGraph(): void {
   loginWanted.subscribe((wanted) => {
     if (wanted === null) void refreshGraph();
   });
+}
+
+/** How many single records failed; those that came too late are no errors. */
+export function failedOf(figures: QueryFigures | undefined): number {
+  return Object.entries(figures?.errors ?? {}).reduce((sum, [kind, number]) => (kind === "late" ? sum : sum + number), 0);
 }

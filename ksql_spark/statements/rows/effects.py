@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ksql_spark import analyzer, grammar
+from ksql_spark import analyzer
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME
 from ksql_spark.analyzer.rows.tracing import Effect
 from ksql_spark.authorization import check_topic
@@ -21,17 +21,16 @@ from ksql_spark.entities.tracing import ChangedRow, Outcome, QueryEffect, Record
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Literal
 from ksql_spark.grammar.statements.describe import ExplainRecord
-from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
-from ksql_spark.plan.queries import Job, PersistentQuery
+from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.reprocessing import revision_of
-from ksql_spark.runtime.reading import batch
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, Position, WrittenRow
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
 from ksql_spark.statements.base.describe import period_text
+from ksql_spark.statements.rows.failed_records import find_entries
 from ksql_spark.statements.rows.tracing import (
     MOST_QUERIES,
     MOST_SECONDS,
@@ -47,8 +46,6 @@ from ksql_spark.types import STRING
 
 #: how many rows of a query are listed, and how many of them are followed
 MOST_ROWS = 20
-#: how long to wait for the processing log's records, seconds
-_TIMEOUT_S = 30.0
 #: what the processing log says about records: why they failed, and for which windows they came too late
 _LOG = """
 SELECT `TOPIC`, `PARTITION`, `OFFSET`, `MESSAGE`, `CAUSE`, `REPLAYED`, CAST(NULL AS STRING) AS `STEP`,
@@ -363,20 +360,7 @@ class _Walk:
             return []
         first, last = min((s for s, _ in windows), default=1), max((e for _, e in windows), default=1) - 1
         text = _LOG.format(query=query.id, where=" OR ".join(conditions), first=first, last=last)
-        parsed = grammar.parse_one(text)
-        assert isinstance(parsed, Query)
-        job = analyzer.bind_read(parsed.query, context.metastore, context.config)
-        assert isinstance(job, Job)
-        session, settings = context.services.spark.session(), context.config.__getitem__
-        consumer = context.services.client_settings("consumer", context.properties)
-        rows = batch.run(job, context.services.views, session, consumer, _TIMEOUT_S, settings)
-        found: list[list[Any]] = []
-        try:
-            while (some := rows.read(_TIMEOUT_S)) is not None:
-                found += (row.values for row in some)
-        finally:
-            rows.close()
-        return found
+        return list(find_entries(text, context))
 
 
 def _changed(effect: Effect, change: Change, places: Sequence[Place]) -> ChangedRow:

@@ -184,6 +184,19 @@ def read_entries(bound: Job, context: StatementContext) -> Iterator[list[Any]]:
         rows.close()
 
 
+def find_entries(text: str, context: StatementContext) -> Iterator[list[Any]]:
+    """The rows of a SELECT from ERRORS OF and LATE ROWS OF, up to the end of the processing log.
+
+    Raises:
+        KsqlError: as bind_read, read_entries.
+    """
+    query = grammar.parse_one(text)
+    assert isinstance(query, Query)
+    bound = analyzer.bind_read(query.query, context.metastore, context.config)
+    assert isinstance(bound, Job)
+    return read_entries(bound, context)
+
+
 def writer_id(query: ManagedQuery, context: StatementContext) -> str:
     """The transactional id of what writes results of a query beside it: one at a time."""
     return f"_confluent-ksql-{context.config['ksql.service.id']}query_{query.id}-replay"

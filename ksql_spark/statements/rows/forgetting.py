@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ksql_spark import analyzer, grammar
+from ksql_spark import analyzer
 from ksql_spark.analyzer import Forgetting
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME
@@ -16,11 +16,9 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.functions.lowering import lower
 from ksql_spark.grammar.statements.lifecycle import Forget
-from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
-from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.differences import Place
@@ -31,7 +29,7 @@ from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves
 from ksql_spark.statements.base.topics import retention_ms
-from ksql_spark.statements.rows.failed_records import read_entries, writer_id
+from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
 #: how long to wait for all rows of the table, seconds
@@ -152,11 +150,7 @@ class _Task:
             return None
         conditions = " OR ".join(f"({self._is_key(values)})" for values in bound.groups)
         text = f"SELECT COUNT(*) AS N FROM LATE ROWS OF `{query.id}` WHERE `OMITTED` = 0 AND ({conditions});"
-        parsed = grammar.parse_one(text)
-        assert isinstance(parsed, Query)
-        job = analyzer.bind_read(parsed.query, context.metastore, context.config)
-        assert isinstance(job, Job)
-        return sum(int(row[0]) for row in read_entries(job, context))
+        return sum(int(row[0]) for row in find_entries(text, context))
 
     def _is_key(self, values: Sequence[Expression]) -> str:
         evaluated = evaluate(self._services.spark.session(), values)
