@@ -243,6 +243,12 @@ CONDITIONS: dict[str, Condition] = {
         "The following statement types should be issued to the websocket endpoint '/query':\n"
         "\t* PRINT\n\t* SELECT",
     ),
+    "QUERY_REPEATS": Condition(
+        40001,
+        "Query {id} has not committed all records that it has read: it failed, has just started, or did not "
+        "finish in time (ksql.query.stop.timeout.ms). It would read them again, and bring rows back. "
+        "Nothing was removed. Send the statement again once the query has caught up (SHOW QUERIES EXTENDED).",
+    ),
     "QUERY_TOO_LARGE": Condition(
         40001,
         "The query reads more than {most:,} {what}: what a sub-query or WITH table reads counts each time it "

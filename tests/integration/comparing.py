@@ -7,6 +7,7 @@ import struct
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -46,11 +47,11 @@ class Sink:
                 self.records += batch
 
     def rows(self) -> Counter[tuple[Any, ...]]:
-        """The rows of a stream: time, key, fields."""
+        """The rows of a stream: time, key, fields; a record without a value has none."""
         counts: Counter[tuple[Any, ...]] = Counter()
         for record in self.records:
-            assert record.key is not None and record.value is not None
-            fields = json.loads(record.value).values()
+            assert record.key is not None
+            fields = json.loads(record.value or b"{}").values()
             counts[record.timestamp_ms, record.key.decode(), *fields] += 1
         return counts
 
@@ -91,8 +92,12 @@ def wrong_changes(actual: Changes, expected: Changes) -> str:
     if not wrong:
         return ""
     key = min(wrong, key=str)
-    went = f"{key} went through {actual.get(key)} instead of {expected.get(key)}"
-    return f"{len(wrong)} of {len(expected)} keys are wrong; {went}"
+    went, right = actual.get(key, []), expected.get(key, [])
+    same = len([*takewhile(lambda pair: pair[0] == pair[1], zip(went, right, strict=False))])
+    return (
+        f"{len(wrong)} of {len(expected)} keys are wrong; {key}, after {same} right changes, went through"
+        f" {went[same : same + 5]} instead of {right[same : same + 5]}"
+    )
 
 
 def _fail(wrong: str) -> None:

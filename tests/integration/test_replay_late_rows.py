@@ -95,6 +95,21 @@ class Run:
             if abs(time_ms - other_ms) <= WITHIN_MS and time_ms < END_MS
         )
 
+    def explain(self, missing: Counter[tuple[str, int, int]], server: ServerProcess, query: str) -> str:
+        """Pairs, with the places of their records in what was sent, their times, and if they were late."""
+        select = f"SELECT `TOPIC`, UNIX_TIMESTAMP(EVENT_TIME) FROM LATE ROWS OF {query} WHERE OMITTED = 0;"
+        late = {(topic, time_ms) for topic, time_ms in server.rows(select)}
+
+        def places(topic: str, key: str, number: int) -> list[tuple[str, int, int, bool]]:
+            return [
+                (topic, at, time_ms - START_MS, (self.prefix + topic, time_ms) in late)
+                for at, (k, time_ms, n) in enumerate(self.records[topic])
+                if (f"k{k}", n) == (key, number)
+            ]
+
+        pairs = [f"{key}: {places('l', key, a)}, {places('r', key, b)}" for key, a, b in missing]
+        return "\n".join([f"{len(pairs)} pairs are missing, {len(late)} rows are late", *pairs[:20]])
+
     def sessions(self) -> dict[tuple[int, int, int], list[int]]:
         """The sessions: group, start and end -> count and sum."""
         found: list[list[int]] = []
@@ -162,7 +177,7 @@ def test_late_rows_are_put_back_once(seed: int, kafka_admin: KafkaAdmin, tmp_pat
             rows = server.rows(f"SELECT * FROM visits WHERE windowstart < {END_MS};")
             assert {(g, start, end): rest for g, start, end, *rest in rows} == sessions
             there = Counter(map(tuple, server.rows(f"SELECT k, a, b FROM pairs WHERE ROWTIME < {END_MS};")))
-            assert not pairs - there
+            assert not (missing := pairs - there), run.explain(missing, server, ids["PAIRS"])
             assert not run.is_exact or there == pairs
     finally:
         kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])

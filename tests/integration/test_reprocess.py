@@ -3,7 +3,8 @@
 ``REPROCESS_SEEDS=1-48 pytest -m long tests/integration/test_reprocess.py`` makes 48 runs, 16 of which
 (``TOGETHER``) share a server and its kills; these strike each one at another moment. A run has topics of its
 own with late, bad and repeated records, a table that REPROCESS corrects, and a query that must be right as it
-is.
+is. ``python -m ksql_spark.prepare`` before makes servers start faster: those here never live to write an
+archive of classes.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ from tests.waiting import TIMEOUT_S, until
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PREFIX = "truth_"
+#: what the JVM's second compiler makes does not pay within a minute
+SHORT_LIVED = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 TOGETHER = int(os.environ.get("TOGETHER", "16"))
 KEYS = 8
 #: windows that begin earlier are closed in the end
@@ -118,7 +121,8 @@ class Run:
 
     def __init__(self, seed: int, admin: KafkaAdmin, producer: RecordProducer) -> None:
         self.random = random.Random(seed)
-        self.name = f"{PREFIX}{seed}"
+        self.seed, self.name = seed, f"{PREFIX}{seed}"
+        self.guarantee = ("at_least_once", "exactly_once_v2")[seed % 2]
         self.is_exactly_once = seed % 2 == 1
         self.partitions = (1, 4)[seed % 4 // 2]
         self.tables = self.random.sample([*CORRECTED], TABLES)
@@ -130,14 +134,16 @@ class Run:
         self._times: set[int] = set()
         self._numbers = itertools.count()
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.partitions} partitions, {self.guarantee}: {[*self.tables, *self.drawn]}"
+
     def begin(self, life: Life) -> None:
         """Create the sources, fill the table that streams look rows up in, and create the queries."""
         life.server.execute(SOURCES.format(x=self.name, partitions=self.partitions))
         for key in range(0, KEYS, 2):
             self._put("t", b"k%d" % key, START_MS - 1 - key)
         self._producer.flush()
-        guarantee = "exactly_once_v2" if self.is_exactly_once else "at_least_once"
-        properties = {"processing.guarantee": guarantee, "auto.offset.reset": "earliest"}
+        properties = {"processing.guarantee": self.guarantee, "auto.offset.reset": "earliest"}
         queries: dict[str, Corrected | Exact] = {name: CORRECTED[name] for name in self.tables}
         queries |= {name: EXACT[name] for name in self.drawn}
         for name, each in queries.items():
@@ -224,7 +230,7 @@ class Run:
                 yield f"{name}_{self.name}: {wrong}"
         for name in self.drawn:
             if wrong := self._wrong(name, EXACT[name], log):
-                yield f"{name}_{self.name} ({'once' if self.is_exactly_once else 'at least once'}): {wrong}"
+                yield f"{name}_{self.name} ({self.guarantee}): {wrong}"
 
     def _wrong(self, name: str, exact: Exact, log: Log) -> str:
         sink = Sink(self._admin.servers, self._sink(name))
@@ -257,16 +263,21 @@ class Together:
     def __init__(self, runs: Sequence[Run], folder: Path, admin: KafkaAdmin) -> None:
         self._runs, self._folder = runs, folder
         self._began = time.monotonic()
+        some = " ".join(str(run.seed) for run in runs)
+        self.report("\n".join([f"REPROCESS_SEEDS='{some}' TOGETHER={len(runs)}", *map(str, runs)]))
         self._properties = folder / "server.properties"
         self._properties.write_text(
             f"bootstrap.servers={admin.servers}\nksql.service.id={PREFIX}\n"
             "ksql.logging.processing.topic.auto.create=true\nksql.logging.processing.stream.auto.create=true\n"
-            "ksql.spark.memory=3g\nksql.spark.warm.up.enabled=false\n",
+            "ksql.spark.memory=4g\nksql.spark.warm.up.enabled=false\n",
             encoding="utf-8",
         )
 
     def start(self) -> Life:
-        life = Life(ServerProcess(self._folder / "data", "--properties", str(self._properties)).ready())
+        server = ServerProcess(
+            self._folder / "data", "--properties", str(self._properties), environment=SHORT_LIVED
+        )
+        life = Life(server.ready())
         self.report("started")
         return life
 
@@ -308,7 +319,7 @@ class Together:
         while left:
             with ThreadPoolExecutor(len(left)) as pool:
                 left = [run for run, wrong in zip(left, pool.map(is_wrong, left), strict=True) if wrong]
-            texts = [text[:300] for run in left for text in problems[run]]
+            texts = [text for run in left for text in problems[run]]
             if len(texts) != before:
                 self.report("\n".join([f"{len(texts)} results are not right yet", *texts]))
             before = len(texts)

@@ -226,7 +226,8 @@ def _looked_up(kind: str) -> Exact:
 
 
 def _rows(some: list[Event]) -> list[tuple[Any, ...]]:
-    return [(event.time, event.key, event.get("n")) for event in some]
+    """What a projection makes of them; it passes on those without a value."""
+    return [(event.time, event.key, *([event.get("n")] if event.value else [])) for event in some]
 
 
 EXACT = {
@@ -241,7 +242,7 @@ EXACT = {
     "pairs_full": _pairs("FULL"),
     "merged": Exact(
         "k, n FROM s_{x} UNION ALL SELECT k, n FROM r_{x} EMIT CHANGES",
-        lambda log: _rows([*log.stream, *log.other]),
+        lambda log: _rows([*log.s, *log.r]),
     ),
     "first_rows": Exact(
         "DISTINCT ON (k) k, n FROM s_{x} WITHIN 30 SECONDS WHERE k IS NOT NULL EMIT CHANGES",

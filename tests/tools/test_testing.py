@@ -260,6 +260,7 @@ def test_rows_come_twice_and_engines_are_killed() -> None:
     assert twice == sorted(twice) and set(twice) == set(range(10)) and {1, 2, 9}.isdisjoint(
         at for at in twice if twice.count(at) > 1
     )  # fmt: skip
+    assert all(len(variations.duplicates(test, seed)) > len(test.steps) for seed in SEEDS)
     places = {variations.crash(test, seed).index(variations.CRASH) for seed in SEEDS}
     assert places == {4, 5, 6, 7, 8}
 

@@ -51,6 +51,21 @@ def find_lookups(predicate: Expression, source: DataSource) -> tuple[KeyLookup, 
     return _lookups(alternatives(predicate, _one_of(keys)), keys)
 
 
+def lists_keys(predicate: Expression, source: DataSource) -> bool:
+    """Whether each alternative (OR) compares each key column once, by = or IN, and nothing else.
+
+    Then all rows with the keys of find_lookups() satisfy the predicate.
+    """
+    keys = sorted(column.name for column in source.schema.key)
+
+    def compared(condition: Expression) -> str:
+        if not isinstance(condition, Call) or condition.function not in ("=", "IN"):
+            return ""
+        return _compared_key(condition, frozenset(keys)) or ""
+
+    return all(sorted(map(compared, disjunct)) == keys for disjunct in _disjuncts(predicate))
+
+
 def _lookups(choices: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, ...] | None:
     lookups: dict[KeyLookup, None] = {}
     for alternative in choices:

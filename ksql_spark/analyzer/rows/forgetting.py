@@ -11,8 +11,8 @@ from ksql_spark.analyzer.base.failures import invalid, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_of
 from ksql_spark.analyzer.expressions.binding import bind_predicate
-from ksql_spark.analyzer.reads.lookups import check_key_values, find_lookups
-from ksql_spark.expressions import Cast, ColumnRef, Expression, columns_in
+from ksql_spark.analyzer.reads.lookups import check_key_values, find_lookups, lists_keys
+from ksql_spark.expressions import Cast, ColumnRef, Expression
 from ksql_spark.grammar.statements.lifecycle import Forget
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -81,7 +81,7 @@ def bind_forgetting(
         predicate = bind_predicate(statement.where, scope)
         check_key_values(predicate, source, statement.where, config)
         keys = [column.name for column in source.schema.key]
-        lookups = None if columns_in(predicate) - {*keys} else find_lookups(predicate, source)
+        lookups = find_lookups(predicate, source) if lists_keys(predicate, source) else None
         if lookups is None:
             example = " AND ".join(f"{name} = …" for name in keys)
             raise invalid(

@@ -14,6 +14,7 @@ from ksql_spark.runtime.queries import differences, exactly_once
 from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
+from ksql_spark.runtime.queries.states import State
 
 #: how long to wait until the batch that removes keys from the state is committed, seconds
 _TIMEOUT_S = 30.0
@@ -76,10 +77,15 @@ class StateErasure:
         """Make the query's next batch remove them; the query must be stopped.
 
         Raises:
-            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; as exactly_once.settle.
+            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; QUERY_REPEATS if it will read records again
+                whose results it has written; as exactly_once.settle.
         """
-        if not self._queries.has(self._query):
-            raise KsqlError("QUERY_UNKNOWN", id=self._query.id, hint="It has been dropped meanwhile.")
+        query = self._query
+        if not self._queries.has(query):
+            raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It has been dropped meanwhile.")
+        is_complete = query.is_complete and query.state in (State.RUNNING, State.PAUSED)
+        if not is_complete and query.plan.last.transactional_id is None:
+            raise KsqlError("QUERY_REPEATS", id=query.id)
         # a batch whose transaction is committed may be missing in the checkpoint, if the query has failed
         exactly_once.settle(self._queries.environment.admin, self._query.plan.last, self._checkpoint)
         self._checkpoint.forget(self._keys)

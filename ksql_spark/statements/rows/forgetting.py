@@ -40,7 +40,6 @@ _SEARCHED = (STRING, INTEGER, BIGINT)
 
 def forget(statement: Forget, context: StatementContext) -> Action:
     """Remove keys from a table."""
-    context.metastore.require(statement.name)
     queries = context.services.queries
     writers = [q for q in queries.all() if not q.is_transient and q.plan.sink.name == statement.name]
     query = writers[0] if writers else None

@@ -83,7 +83,7 @@ class Runner:
         partitions: int = 1,
         crash: Callable[[], None] | None = None,
     ) -> Outcome:
-        """Run steps of a test; return what each table and each stream that a query writes has in the end.
+        """Run steps of a test; return what the tables and streams that queries write have in the end.
 
         Args:
             test: the test.
@@ -110,8 +110,7 @@ class Runner:
 
     def _results(self) -> list[str]:
         (answer,) = self._client.run("SHOW QUERIES;")
-        written = (sink for query in answer["queries"] for sink in query["sinks"] or ())
-        return sorted({*written, *(name for _, name in self._listed("TABLE"))})
+        return sorted({sink for query in answer["queries"] for sink in query["sinks"] or ()})
 
     @contextlib.contextmanager
     def _run(self, test: SqlTest, partitions: int = 1) -> Iterator[_Run]:

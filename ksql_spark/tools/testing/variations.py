@@ -197,10 +197,9 @@ def late(test: Input, seed: int) -> list[Step]:
 def duplicates(test: Input, seed: int) -> list[Step]:
     """Rows come twice, as from a producer that has sent them again."""
     chance = random.Random(seed)
-    steps: list[Step] = []
-    for step in test.steps:
-        steps += [step] * (2 if step.source is not None and chance.random() < _TWICE else 1)
-    return steps
+    rows = [step for step in test.steps if step.source is not None]
+    twice = [step for step in rows if chance.random() < _TWICE] or rows[:1]
+    return [each for step in test.steps for each in [step] * (2 if step in twice else 1)]
 
 
 def crash(test: Input, seed: int) -> list[Step]:
