@@ -33,7 +33,12 @@ GRAPH = {
     "nodes": [
         {"id": "topic:t", "kind": "TOPIC", "name": "t"},
         query(
-            "CSAS_A_1", readPerS=1234.0, lagRecords=5, latencySeconds=0.012, errors={"failed": 2, "late": 3}, failures=0
+            "CSAS_A_1",
+            readPerS=1234.0,
+            lagRecords=5,
+            latencySeconds=0.012,
+            errors={"failed": 2, "late": 3},
+            failures=0,
         ),
         query("CSAS_B_2", "ERROR", readPerS=10.5, lagRecords=900, errors={}, stateBytes=2_500_000),
         query("CTAS_C_3", "PAUSED"),
