@@ -81,10 +81,11 @@ def test_a_mended_function(
 
     def failed(query: str) -> dict[tuple[Any, ...], bool]:
         """The places of records that failed, and whether they were replayed."""
-        found = server.rows(f"SELECT `TOPIC`, partition, offset, replayed FROM ERRORS OF {query};")
+        select = f"SELECT `TOPIC`, partition, offset, replayed FROM ERRORS OF {query}"
+        found = server.rows(f"{select} WHERE `TOPIC` IS NOT NULL;")  # a function's own entries name none
         return {tuple(place): bool(replayed) for *place, replayed in found}
 
-    def left(query: str) -> int:
+    def unreplayed(query: str) -> int:
         return sum(not replayed for replayed in failed(query).values())
 
     def replay(name: str) -> Any:
@@ -95,19 +96,19 @@ def test_a_mended_function(
     for name, query in IDS.items():
         until(lambda query=query: len(failed(query)) == 75, lambda query=query: failed(query))
         assert "75 records failed again" in replay(name).message
-        assert left(query) == 75
+        assert unreplayed(query) == 75
     (tmp_path / "ext" / "amounts.py").write_text(FUNCTION.format("text.split(' ')[0]"))
     server.restart()
     for name, query in IDS.items():  # the last windows are open
         answer = replay(name)
         assert "25 records failed again" in answer.message and "left for later" in answer.message, answer
-        assert 25 < left(query) <= 75, answer
+        assert 25 < unreplayed(query) <= 75, answer
     send(range(100, 200), 1_000_000)
     create(server, "_again")
     for name, query in IDS.items():
         until(lambda query=query: len(failed(query)) == 100, lambda query=query: failed(query))
         until(lambda name=name: "left for later" not in replay(name).message, lambda name=name: replay(name))
-        assert left(query) == 50
+        assert unreplayed(query) == 50
         answer = replay(name)
         assert answer.changed == 0 and "50 records failed again" in answer.message, answer
         until(

@@ -19,7 +19,6 @@ from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import Filter, FlatMap, Node, Project, SelectKey, Source
-from ksql_spark.plan.operations import row_expressions
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import NULL_VALUE, PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS
@@ -120,11 +119,13 @@ def bind_recomputation(query: PersistentQuery, statement: exp.Expr, what: str) -
     columns.append(NamedExpression(ASKED, ColumnRef(ASKED, _PLACES)))
     for name, group in groups.items():
         columns.append(NamedExpression(name, ColumnRef(group.name, group.expression.type)))
+    before = [group.expression for group in aggregate.group_by]
+    before += (argument for each in aggregate.aggregates for argument in each.inputs)
     return Recomputation(
         input=tracer.inputs[0],
         root=Project(result, (), tuple(columns)),
         rows=Project(rows, (), tuple(ungrouped)),
-        alone=alone(parts.below, row_expressions(aggregate)),
+        alone=alone(parts.below, before),
         groups=tuple(groups),
         windows=windows,
         every_ms=aggregate.every_ms or 0,
