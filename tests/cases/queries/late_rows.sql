@@ -115,7 +115,7 @@ INSERT INTO l (ROWTIME, k, a) VALUES (21000, 'x', 3);
 -- x | 3 | 10
 --@output LATE rowsort
 -- step | is_left | offset | key         | value                | window_start            | window_end              | grace_ms
--- Join | false   | 1      | {"L_K":"x"} | {"R_K":"x","R_B":20} | 1970-01-01T00:00:03.000 | 1970-01-01T00:00:07.000 | 11001
+-- Join | false   | 1      | {"L_K":"x"} | {"R_K":"x","R_B":20} | 1970-01-01T00:00:03.000 | 1970-01-01T00:00:07.000 | 13001
 -- Join | true    | 1      | {"L_K":"x"} | {"L_K":"x","L_A":2}  | 1970-01-01T00:00:13.000 | 1970-01-01T00:00:17.000 | 1001
 
 --@test: LATENESS; a window after a join does not know where its rows come from

@@ -350,13 +350,15 @@ final class StreamStreamJoin extends KeyedOperator {
 
     /**
      * Stores a row to be matched; a row that no record can match any more is stored only if it
-     * waits to be emitted unmatched.
+     * waits to be emitted unmatched. It is late if so, or if rows that it matches may be gone.
      */
     private byte[] store(byte[] key, int side, long ts, byte[] value, boolean waits) {
         advance(side, ts);
-        if (ts <= gone(side) && (!waits || isSemi)) {
-            long needed = times[side] - before[0] - after[0] - ts + 1;
-            late(new LateRow.Lateness(times[side], needed, ts - before[side], ts + after[side]));
+        boolean isGone = ts <= gone(side) && (!waits || isSemi);
+        if (isGone || ts - before[side] <= gone(1 - side)) {
+            reportLate(side, ts);
+        }
+        if (isGone) {
             return null;
         }
         long number = bucketOf(ts);
@@ -383,6 +385,20 @@ final class StreamStreamJoin extends KeyedOperator {
         }
         groups.updateValue(name, appended(last, last.length, ts, waits, value));
         return place(name, last.length);
+    }
+
+    /** A row that no later one can match, or that comes when rows that it matches may be gone. */
+    private void reportLate(int side, long ts) {
+        long first = ts - before[side];
+        long time = times[side];
+        long lag = time - ts;
+        long other = times[1 - side];
+        if (other != Long.MIN_VALUE && other - first > lag) {
+            time = other;
+            lag = other - first;
+        }
+        long needed = lag - before[0] - after[0] + 1;
+        late(new LateRow.Lateness(time, needed, first, ts + after[side]));
     }
 
     private void advance(int side, long ts) {

@@ -117,6 +117,19 @@ class LatenessTest {
     }
 
     @Test
+    void rowsOfAJoinWhosePartnersMayBeGone() {
+        long needed = 8;
+        for (long grace : new long[] {needed, needed - 1}) {
+            KeyedOperator join = new StreamStreamJoin(false, false, false, null, 2, 3, grace);
+            join.reportTo(LOG, "partners", null);
+            new TaskStates().start(join);
+            TaskStates.process(join, new byte[] {1}, 0, 30, value());
+            TaskStates.process(join, new byte[] {1}, 1, 21, value());
+            assertEquals(needed - grace, ProcessingLog.counts(LOG, "partners")[2]);
+        }
+    }
+
+    @Test
     void joinsWithVersionsOfATable() {
         check(grace -> new VersionedTableJoin(false, null, grace), 9, 0, 30, 21);
     }
