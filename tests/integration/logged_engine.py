@@ -9,31 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ksql_spark.config import Config
-from ksql_spark.engine import Engine, Request
+from ksql_spark.engine import Request
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
+from tests.integration.own_server import Server
 from tests.waiting import TIMEOUT_S
 
 EARLIEST = {"auto.offset.reset": "earliest"}
 
 
-class LoggedEngine:
-    """An engine with a processing log, which can be started again on its folder."""
-
-    def __init__(self, config: dict[str, Any], spark: SparkProcess) -> None:
-        self._config, self._spark = config, spark
-        self.engine = self._started()
-
-    def _started(self) -> Engine:
-        engine = Engine(Config(self._config), self._spark)
-        engine.start()
-        return engine
-
-    def restart(self) -> None:
-        self.engine.stop()
-        self.engine = self._started()
+class LoggedEngine(Server):
+    """A server with a processing log, whose queries read from the beginning."""
 
     def run(self, text: str) -> list[Any]:
         return self.engine.execute(Request(text, EARLIEST))
@@ -42,13 +29,6 @@ class LoggedEngine:
         (answer,) = self.run(text)
         return answer.replayed, answer.failed_again, answer.gone
 
-    def rows(self, text: str) -> list[list[Any]]:
-        found: list[list[Any]] = []
-        stream = self.engine.query(Request(text))
-        while (rows := stream.read(TIMEOUT_S)) is not None:
-            found += [row.values for row in rows]
-        return found
-
     def errors(self, query: str, count: int) -> list[list[Any]]:
         """Partition, offset, attempt and REPLAYED of errors, once there are so many."""
         deadline = time.monotonic() + TIMEOUT_S
@@ -56,7 +36,7 @@ class LoggedEngine:
         while len(found := self.rows(text)) < count:
             assert time.monotonic() < deadline, found
             time.sleep(0.2)
-        return sorted(found)
+        return sorted(map(list, found))
 
 
 @contextmanager

@@ -55,8 +55,8 @@ def create(server: LoggedEngine, suffix: str = "") -> None:
         server.run(f"CREATE {kind} {name}{suffix} AS {select};")
 
 
-def rows(server: LoggedEngine, name: str) -> list[list[Any]]:
-    return sorted(server.rows(f"SELECT * FROM {name};"))
+def rows(server: LoggedEngine, name: str) -> list[tuple[Any, ...]]:
+    return server.rows(f"SELECT * FROM {name};")
 
 
 def test_a_mended_function(
