@@ -343,11 +343,14 @@ class Prepared:
 class Immediate:
     """An action that is not logged: ``run`` returns the statement's entity, or None.
 
-    An action that ``waits`` (for time to pass, or for another server) does not block other requests.
+    An action that ``waits`` (for time to pass, or for another server) does not block other requests. What it
+    waits for ``first`` changes nothing, and ends as planning does: at the statement's deadline, and once
+    nobody waits for the answer.
     """
 
     run: Callable[[], Entity | None]
     waits: bool = False
+    first: Callable[[], None] = lambda: None
 
 
 def only_warns(statement: Statement, message: str) -> Immediate:

@@ -21,13 +21,14 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
+from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
-from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves, uses_of
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
@@ -55,7 +56,8 @@ def forget(statement: Forget, context: StatementContext) -> Action:
         )
     if query is not None and not queries.is_here(query):
         raise KsqlError("QUERY_ELSEWHERE", id=query.id, host=queries.state_of(query)[1])
-    return Immediate(_Task(statement, bound, query, context).run, waits=True)
+    task = _Task(statement, bound, query, context)
+    return Immediate(task.run, waits=True, first=task.wait)
 
 
 class _Task:
@@ -77,21 +79,32 @@ class _Task:
         self._topic = TopicErasure(
             self._services.admin, self._source.topic, lambda key: split_key(key, window)[0]
         )
+        self._done: CatchingUp | None = None
+        if query is not None and not statement.preview:
+            rights = context.rights
+            self._done = CatchingUp(
+                self._services.queries, query, lambda other: uses_of(other).is_visible(rights)
+            )
+
+    def wait(self) -> None:
+        """Wait until the query has committed what is there now: what comes later may bring the keys back."""
+        self._services.spark.await_start()
+        if self._done is not None:
+            self._done.wait()
 
     def run(self) -> Entity:
         """Carry it out."""
         services, query = self._services, self._query
-        services.spark.await_start()
         rows, late = self._rows(), self._late()  # the slow part, while the query runs
         is_done = True
         if not self._statement.preview:
-            if query is None:
+            if query is None or self._done is None:
                 service = self._context.config["ksql.service.id"]
                 rows = self._delete(f"_confluent-ksql-{service}forget_{self._source.name}")
             else:
                 state = StateErasure(services.queries, query, self._packed())
                 with services.queries.stopped(query):
-                    state.note()
+                    state.note(self._done)
                     rows = self._delete(writer_id(query, self._context))
                 is_done = state.is_done()
         return self._answer(len(rows), late, is_done)
