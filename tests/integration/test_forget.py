@@ -12,7 +12,7 @@ import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from tests.integration.server_process import ServerProcess
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -20,6 +20,13 @@ STATEMENTS = """
 CREATE STREAM visits (id INT KEY, customer STRING)
   WITH (KAFKA_TOPIC = '{0}visits', VALUE_FORMAT = 'JSON', PARTITIONS = {1});
 CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM visits GROUP BY customer;
+"""
+
+THROUGH_A_STREAM = """
+CREATE STREAM visits (id INT KEY, customer STRING)
+  WITH (KAFKA_TOPIC = '{0}visits', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM named AS SELECT * FROM visits WHERE customer IS NOT NULL;
+CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM named GROUP BY customer;
 """
 
 
@@ -35,6 +42,63 @@ def await_counts(server: ServerProcess, expected: dict[str, int]) -> None:
         return sorted(found) == sorted([c, n] for c, n in expected.items())  # type: ignore[type-var]
 
     until(is_so, lambda: found)
+
+
+def counts(server: ServerProcess) -> dict[str, int]:
+    return dict(server.rows("SELECT * FROM counts;"))
+
+
+def await_more_of_bob_alone(server: ServerProcess) -> None:
+    """A record of bob is counted; how often those before it were is not known."""
+    (bob,) = counts(server).values()
+    insert(server, "bob")
+    until(lambda: counts(server)["bob"] > bob)
+    assert counts(server).keys() == {"bob"}
+
+
+def refusal(server: ServerProcess, text: str) -> str:
+    answer = httpx.post(f"{server.url}/ksql", json={"ksql": text}, timeout=TIMEOUT_S)
+    assert answer.status_code == 400, answer.text
+    return str(answer.json()["message"])
+
+
+def test_records_that_are_repeated_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+    prefix = "forget_again_"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
+        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
+        # each stop leaves out the checkpoint of results that are written
+        "ksql.query.stop.timeout.ms=0\nksql.checkpoint.interval.ms=600000\n"
+        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+        encoding="utf-8",
+    )
+
+    def start() -> ServerProcess:
+        return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
+
+    forget = "FORGET FROM counts WHERE customer = 'ann';"
+    try:
+        with start() as server:
+            server.execute(THROUGH_A_STREAM.format(prefix))
+            insert(server, "ann", "bob", "ann")
+            await_counts(server, {"ann": 2, "bob": 1})
+            server.execute("PAUSE ALL;")
+            message = refusal(server, forget)
+            assert "Query CSAS_NAMED_2 has not committed" in message and "it is paused" in message, message
+            await_counts(server, {"ann": 2, "bob": 1})
+            server.execute("RESUME ALL;")
+            server.execute(forget)
+            await_more_of_bob_alone(server)
+            insert(server, "ann")
+            until(lambda: "ann" in counts(server), lambda: counts(server))
+            server.crash()
+            server.process.communicate()
+        with start() as server:
+            server.execute(forget)
+            await_more_of_bob_alone(server)
+    finally:
+        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
 
 
 @pytest.mark.parametrize(("guarantee", "partitions"), [("at_least_once", 4), ("exactly_once_v2", 12)])

@@ -101,9 +101,9 @@ class CatchingUp:
             try:
                 deadline.check()
             except KsqlError as error:
-                raise (
-                    self._refused(query, left) if error.condition == "STATEMENT_TIMEOUT" else error
-                ) from None
+                if error.condition == "STATEMENT_TIMEOUT":
+                    raise self._refused(query, left) from None
+                raise
             if query.plan.stages[number].mode == REALTIME and time.monotonic() >= end_at_s:
                 with contextlib.suppress(Exception):  # it may be ending, or Spark with it
                     for run in query.spark[number : number + 1]:
