@@ -135,7 +135,8 @@ class _Task:
     def _answer(self, count: int, late: int | None, is_done: bool) -> Entity:
         name, is_preview = self._source.name, self._statement.preview
         rows = f"{count:,} row{'' if count == 1 else 's'} of {name}"
-        places = tuple(_Places(self._source, self._query, self._context).all(count, late, is_done))
+        removed = "reachable" if is_preview else "deleted"
+        places = tuple(_Places(self._source, self._query, self._context).all(count, late, removed, is_done))
         left = sum(place.outcome == "left" for place in places)
         parts = [f"{rows} {'would be' if is_preview else ('were' if count != 1 else 'was')} removed."]
         if not is_done:
@@ -188,17 +189,18 @@ class _Places:
         self._queries = [q for q in context.services.queries.all() if not q.is_transient]
         self._seen = {table.topic}
 
-    def all(self, count: int, late: int | None, is_done: bool) -> Iterator[ForgottenPlace]:
+    def all(self, count: int, late: int | None, removed: str, is_done: bool) -> Iterator[ForgottenPlace]:
         """All places.
 
         Args:
             count: how many rows of the table were found.
             late: how many late rows of its query; None: they were not counted.
+            removed: the outcome where FORGET removes the keys.
             is_done: whether the state has lost the keys.
         """
-        yield ForgottenPlace("topic", self._table.topic, count, "deleted", self._compaction())
+        yield ForgottenPlace("topic", self._table.topic, count, removed, self._compaction())
         if self._query is not None:
-            yield from self._of_query(self._query, is_done)
+            yield from self._of_query(self._query, removed if is_done else "pending")
         yield from self._sinks(self._table, follows=True)
         yield from self._readers(self._table.topic, follows=True)
         if self._query is not None:
@@ -216,13 +218,13 @@ class _Places:
         kept_ms = retention_ms(self._admin.config(topic))
         return "for ever" if kept_ms < 0 else f"for {span_text(kept_ms)}"
 
-    def _of_query(self, query: ManagedQuery, is_done: bool) -> Iterator[ForgottenPlace]:
+    def _of_query(self, query: ManagedQuery, outcome: str) -> Iterator[ForgottenPlace]:
         note = "The checkpoints before have the keys until five more are written."
-        if not is_done:
+        if outcome == "pending":
             note = "The query removes the keys when it runs again."
             if query.plan.last.mode == MICROBATCH and query.spark:
                 note = "The query removes the keys before the next record that it reads."
-        yield ForgottenPlace("state", query.id, None, "deleted" if is_done else "pending", note)
+        yield ForgottenPlace("state", query.id, None, outcome, note)
         for stage in query.plan.inner:
             for node in stage.stateful:
                 note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."

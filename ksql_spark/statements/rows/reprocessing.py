@@ -70,7 +70,7 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     last_ms = END_MS if statement.last is None else analyzer.moment_ms(statement.last)
     if last_ms <= first_ms:
         raise invalid("REPROCESS ends before it begins.", statement.last)
-    query, bound = writer_of(statement.name, context, "REPROCESS")
+    query, bound = writer_of(statement.name, context, "REPROCESS", statement.this)
     recomputation = analyzer.bind_recomputation(bound, statement, "REPROCESS")
     condition = None
     if statement.where is not None:
