@@ -265,6 +265,11 @@ CONDITIONS: dict[str, Condition] = {
     "REMOTE_UNREACHABLE": Condition(
         50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
     ),
+    "ROWS_BUSY": Condition(
+        40900,
+        "REPROCESS or REPLAY computes rows of {name} again, or another statement changes some, and could "
+        "bring the keys back. Nothing was removed. Send the statement again when that has ended.",
+    ),
     "SCHEMA_INCOMPATIBLE": Condition(
         40001, "The schema registry rejected the columns' schema for subject {subject}: {reason}."
     ),

@@ -46,7 +46,7 @@ class TopicErasure:
         }
 
     def delete(self, rows: Mapping[Place, Record], transactional_id: str) -> None:
-        """Write a tombstone for each of the rows.
+        """Write a tombstone for each of the rows; if there are none, nothing is done.
 
         Args:
             rows: the result of ``rows``.
@@ -55,6 +55,8 @@ class TopicErasure:
         Raises:
             KsqlError: as TransactionalWriter; some transactions may have been written.
         """
+        if not rows:
+            return
         with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
             differences.write(writer, self._topic.topic, differences.changes(rows, {}))
 
@@ -72,8 +74,8 @@ class StateErasure:
         self._admin, self._query, self._keys = queries.environment.admin, query, frozenset(keys)
         self._checkpoint = queries.checkpoints.of(query, len(query.plan.stages) - 1)
 
-    def note(self, done: CatchingUp) -> None:
-        """Make the query's next batch remove them; the query must be stopped.
+    def settle(self, done: CatchingUp) -> None:
+        """Make the checkpoint and the topic agree; the query must be stopped.
 
         Args:
             done: the records that it has committed: none of them brings a key back.
@@ -84,6 +86,13 @@ class StateErasure:
         done.check()
         # a batch whose transaction is committed may be missing in the checkpoint, if the query has failed
         exactly_once.settle(self._admin, self._query.plan.last, self._checkpoint)
+
+    def note(self) -> None:
+        """Make the query's next batch remove them; the query must be settled.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
         self._checkpoint.forget(self._keys)
 
     def is_done(self) -> bool:

@@ -102,7 +102,7 @@ class Services:
         commands: which commands of the log have been carried out.
         versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
-        row_changes: held while UPDATE or DELETE changes rows, by topic.
+        row_changes: held while a statement changes rows, by topic: UPDATE, DELETE, FORGET, REPROCESS.
         insert_transactions: held while INSERT writes rows in a transaction.
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.

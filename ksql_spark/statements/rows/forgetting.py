@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from ksql_spark import analyzer
@@ -33,7 +34,7 @@ from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
-#: how long to wait for all rows of the table, seconds
+#: how long to wait for all rows of the table, and for other statements that change them, seconds
 _TIMEOUT_S = 30.0
 #: the types of keys that are looked for among late rows, whose keys are JSON
 _SEARCHED = (STRING, INTEGER, BIGINT)
@@ -96,31 +97,42 @@ class _Task:
         """Carry it out."""
         services, query = self._services, self._query
         rows, late = self._rows(), self._late()  # the slow part, while the query runs
-        is_done = True
-        if not self._statement.preview:
-            if query is None or self._done is None:
-                service = self._context.config["ksql.service.id"]
-                rows = self._delete(f"_confluent-ksql-{service}forget_{self._source.name}")
-            else:
-                state = StateErasure(services.queries, query, self._packed())
-                with services.queries.stopped(query):
-                    state.note(self._done)
-                    rows = self._delete(writer_id(query, self._context))
-                is_done = state.is_done()
-        return self._answer(len(rows), late, is_done)
+        if self._statement.preview:
+            return self._answer(len(rows), late, is_done=True)
+        if query is None or self._done is None:
+            service = self._context.config["ksql.service.id"]
+            with self._alone():
+                rows = self._rows()
+                self._topic.delete(rows, f"_confluent-ksql-{service}forget_{self._source.name}")
+            return self._answer(len(rows), late, is_done=True)
+        state = StateErasure(services.queries, query, self._packed())
+        with self._alone(), services.queries.stopped(query):
+            state.settle(self._done)
+            rows = self._rows()  # before anything is changed: the broker may be away
+            state.note()
+            self._topic.delete(rows, writer_id(query, self._context))
+        return self._answer(len(rows), late, state.is_done())
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """A block in which no other statement changes rows of the table, or computes some that it will write.
+
+        Raises:
+            KsqlError: ROWS_BUSY.
+        """
+        lock = self._services.row_changes[self._source.topic]
+        if not lock.acquire(timeout=_TIMEOUT_S):
+            raise KsqlError("ROWS_BUSY", name=self._source.name)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _rows(self) -> Mapping[Place, Record]:
         services = self._services
         view = services.views.current(self._source, _TIMEOUT_S)
         found = pull.evaluated(self._bound.rows, [], view, services.spark.session, services.registry)
         return self._topic.rows({key for key, _ in found})
-
-    def _delete(self, transactional_id: str) -> Mapping[Place, Record]:
-        with self._services.row_changes[self._source.topic]:
-            rows = self._rows()
-            if rows:
-                self._topic.delete(rows, transactional_id)
-        return rows
 
     def _packed(self) -> list[bytes]:
         """The keys as the query's state has them."""

@@ -11,7 +11,10 @@ from ksql_spark.deadline import Deadline
 from ksql_spark.engine.request import Request
 from ksql_spark.entities.commands import RowsForgotten
 from ksql_spark.errors import KsqlError
+from ksql_spark.kafka.consumer import Record
 from ksql_spark.runtime.queries import catching_up
+from ksql_spark.runtime.queries.checkpoints import Forgotten
+from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.states import Event
 from ksql_spark.statements.rows import forgetting
 from tests.statements.world import World
@@ -237,3 +240,63 @@ def test_a_preview_waits_for_nothing(watched: Watched) -> None:
     end_of(world, "s", 1)
     world.run("FORGET FROM counts WHERE w = 'ann' WITH (PREVIEW = true);")
     assert watched.removed == 1
+
+
+class Alone:
+    """A world without a broker and Spark, in which FORGET does the rest.
+
+    Args:
+        world: the world; its query is paused.
+        monkeypatch: pytest's.
+    """
+
+    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        world.run(COUNTS + "PAUSE ALL;")
+        self.world, self.is_away, self._looks = world, False, 0
+        (query,) = world.queries.all()
+        self.checkpoint = world.queries.checkpoints.of(query, 0)
+        monkeypatch.setattr(forgetting._Task, "_rows", lambda _: self._rows())
+        monkeypatch.setattr(forgetting._Task, "_late", lambda _: None)
+        monkeypatch.setattr(forgetting._Task, "_packed", lambda _: [b"ann"])
+        monkeypatch.setattr(forgetting, "_TIMEOUT_S", 0.01)
+
+    def _rows(self) -> dict[Place, Record]:
+        self._looks += 1
+        if self.is_away and self._looks % 2 == 0:  # the look while the query is stopped
+            raise KsqlError("BROKER_UNREACHABLE", servers="nowhere", reason="it is gone")
+        return {}
+
+
+@pytest.fixture
+def alone(world: World, monkeypatch: pytest.MonkeyPatch) -> Alone:
+    return Alone(world, monkeypatch)
+
+
+def test_a_paused_query_keeps_the_keys_until_it_goes_on(alone: Alone) -> None:
+    answer = alone.world.one(FORGET)
+    assert {place["place"]: place["outcome"] for place in answer["places"]}["state"] == "pending"
+    assert alone.checkpoint.forgotten() == Forgotten(0, (b"ann",))
+
+
+def test_a_preview_says_what_can_be_reached(alone: Alone) -> None:
+    answer = alone.world.one("FORGET FROM counts WHERE w = 'ann' WITH (PREVIEW = true);")
+    outcomes = [(place["place"], place["outcome"]) for place in answer["places"]]
+    assert outcomes == [("topic", "reachable"), ("state", "reachable"), ("stream", "left")]
+    assert alone.checkpoint.forgotten() is None
+
+
+def test_nothing_is_half_done_if_the_broker_goes_away(alone: Alone) -> None:
+    alone.is_away = True
+    assert alone.world.refused(FORGET).condition == "BROKER_UNREACHABLE"
+    assert alone.checkpoint.forgotten() is None
+    alone.is_away = False
+    alone.world.run(FORGET)
+    assert alone.checkpoint.forgotten() is not None
+
+
+def test_rows_that_a_statement_computes_again_are_waited_for(alone: Alone) -> None:
+    with alone.world.services.row_changes["COUNTS"]:
+        error = alone.world.refused(FORGET)
+    assert error.condition == "ROWS_BUSY" and "rows of COUNTS again" in error.message
+    assert alone.checkpoint.forgotten() is None
+    alone.world.run(FORGET)
