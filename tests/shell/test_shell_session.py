@@ -26,6 +26,7 @@ from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, Session, _started
+from ksql_spark.shell.waiting import Remaining
 
 COLUMNS = [ResultColumn("K", "STRING")]
 
