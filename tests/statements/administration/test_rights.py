@@ -84,6 +84,7 @@ def refused(world: World, text: str, rights: Rights = ALICE, **more: Any) -> Ksq
         "INSERT INTO orders SELECT * FROM alice_s;",
         "INSERT INTO orders (k, v) VALUES ('a', 1);",
         "INSERT INTO salary (k, v) VALUES ('a', 1);",
+        "FORGET FROM salary_t WHERE k = 'a';",
         "INSERT INTO `SALARY` (k, v) VALUES ('a', 1);",
         "INSERT INTO alice_s (k, v) VALUES ('a', 1); INSERT INTO orders (k, v) VALUES ('a', 1);",
         "CREATE STREAM bob_x AS SELECT * FROM orders;",
