@@ -88,7 +88,7 @@ def test_records_that_are_repeated_bring_no_key_back(kafka_admin: KafkaAdmin, tm
             await_counts(server, {"ann": 2, "bob": 1})
             server.execute("PAUSE ALL;")
             message = refusal(server, FORGET)
-            assert "Query CSAS_NAMED_2 has not committed" in message and "it is paused" in message, message
+            assert "Query CSAS_NAMED_1 has not committed" in message and "it is paused" in message, message
             await_counts(server, {"ann": 2, "bob": 1})
             server.execute("RESUME ALL;")
             server.execute(FORGET)
