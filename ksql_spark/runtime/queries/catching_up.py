@@ -92,8 +92,7 @@ class CatchingUp:
         while True:
             with query.control:  # while it stops, it is about to write a checkpoint
                 left = self._left(query, number, ends)
-                is_stopped = query.state is State.PAUSED
-                is_stopped = is_stopped or (query.state is State.ERROR and query.retries.is_halted)
+                is_stopped = query.state is State.PAUSED or query.is_halted
             if not left:
                 return
             if is_stopped:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.stages import REALTIME
@@ -71,7 +72,7 @@ class StateErasure:
     """
 
     def __init__(self, queries: QueryManager, query: ManagedQuery, keys: Collection[bytes]) -> None:
-        self._admin, self._query, self._keys = queries.environment.admin, query, frozenset(keys)
+        self._queries, self._query, self._keys = queries, query, frozenset(keys)
         self._checkpoint = queries.checkpoints.of(query, len(query.plan.stages) - 1)
 
     def settle(self, done: CatchingUp) -> None:
@@ -81,11 +82,14 @@ class StateErasure:
             done: the records that it has committed: none of them brings a key back.
 
         Raises:
-            KsqlError: as CatchingUp.check, and exactly_once.settle.
+            KsqlError: QUERY_ELSEWHERE if another server has it now; as CatchingUp.check, exactly_once.settle.
         """
+        if not self._queries.is_here(self._query):
+            host = self._queries.state_of(self._query)[1]
+            raise KsqlError("QUERY_ELSEWHERE", id=self._query.id, host=host)
         done.check()
         # a batch whose transaction is committed may be missing in the checkpoint, if the query has failed
-        exactly_once.settle(self._admin, self._query.plan.last, self._checkpoint)
+        exactly_once.settle(self._queries.environment.admin, self._query.plan.last, self._checkpoint)
 
     def note(self) -> None:
         """Make the query's next batch remove them; the query must be settled.

@@ -135,6 +135,11 @@ class ManagedQuery:
         return self.lifecycle.state
 
     @property
+    def is_halted(self) -> bool:
+        """Whether it has failed, and only RESUME restarts it."""
+        return self.state is State.ERROR and self.retries.is_halted
+
+    @property
     def runner(self) -> ManagedQuery:
         """The query that runs for it: itself, or the push query whose Spark query it shares."""
         return self.shares or self

@@ -20,7 +20,7 @@ from ksql_spark.grammar.statements.lifecycle import Forget
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
-from ksql_spark.plan.stages import MICROBATCH
+from ksql_spark.plan.stages import MICROBATCH, Stage
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place
@@ -49,6 +49,8 @@ def forget(statement: Forget, context: StatementContext) -> Action:
         statement, query.logical if query is not None else None, context.metastore, context.config
     )
     check_source(context.rights, UserRole.READER, bound.source.name)
+    if context.services.server.is_replaced():
+        raise KsqlError("SERVICE_ID_TAKEN", id=context.config["ksql.service.id"])
     if any(evolves(each) == bound.source.name for each in queries.all()):
         raise invalid(
             f"A new version of {bound.source.name} computes its rows again, and would bring the keys back.",
@@ -238,11 +240,14 @@ class _Places:
                 note = "The query removes the keys before the next record that it reads."
         yield ForgottenPlace("state", query.id, None, outcome, note)
         for stage in query.plan.inner:
-            for node in stage.stateful:
-                note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."
-                yield ForgottenPlace("state", f"{query.id}: {title(node)}", None, "left", note)
+            yield from self._steps(query, stage)
             note = f"An internal topic keeps records {self._retention(stage.sink.topic)}."
             yield ForgottenPlace("topic", stage.sink.topic, None, "left", note)
+
+    def _steps(self, query: ManagedQuery, stage: Stage) -> Iterator[ForgottenPlace]:
+        for node in stage.stateful:
+            note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."
+            yield ForgottenPlace("state", f"{query.id}: {title(node)}", None, "left", note)
 
     def _sinks(self, source: DataSource, *, follows: bool) -> Iterator[ForgottenPlace]:
         for sink in self._metastore.sinks_of(source.name):
@@ -284,6 +289,9 @@ class _Places:
                 yield from self._sinks(source, follows=False)
             for writer in self._queries:
                 if writer.plan.sink.topic == source.topic:
+                    if uses_of(writer).is_visible(self._context.rights):
+                        for stage in writer.plan.stages:
+                            yield from self._steps(writer, stage)
                     yield from self._upstream(writer)
             yield from self._readers(source.topic, follows=False)
 

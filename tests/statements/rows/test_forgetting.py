@@ -300,3 +300,43 @@ def test_rows_that_a_statement_computes_again_are_waited_for(alone: Alone) -> No
     assert error.condition == "ROWS_BUSY" and "rows of COUNTS again" in error.message
     assert alone.checkpoint.forgotten() is None
     alone.world.run(FORGET)
+
+
+def test_a_server_that_was_replaced_forgets_nothing(alone: Alone) -> None:
+    alone.world.services.server.is_replaced = lambda: True
+    assert alone.world.refused(FORGET).condition == "SERVICE_ID_TAKEN"
+    assert alone.checkpoint.forgotten() is None
+
+
+def test_a_query_that_another_server_has_taken_meanwhile(
+    alone: Alone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries, first = alone.world.queries, iter([True])
+    monkeypatch.setattr(queries, "is_here", lambda _: next(first, False))
+    monkeypatch.setattr(queries, "state_of", lambda _: ("RUNNING", "other:8088"))
+    error = alone.world.refused(FORGET)
+    assert error.condition == "QUERY_ELSEWHERE" and "other:8088" in error.message
+    assert alone.checkpoint.forgotten() is None
+
+
+def test_a_query_that_waits_for_resume_is_not_started(alone: Alone) -> None:
+    world = alone.world
+    world.run("RESUME ALL;")
+    (query,) = world.queries.all()
+    world.queries.halt(query, "lost")
+    world.run(FORGET)
+    assert world.states() == {"CTAS_COUNTS_2": "ERROR"}
+    assert alone.checkpoint.forgotten() is not None
+    world.queries.restart(query.id)
+    assert world.states() == {"CTAS_COUNTS_2": "RUNNING"}
+
+
+def test_what_steps_before_it_hold_is_left(alone: Alone) -> None:
+    world = alone.world
+    world.run(
+        "CREATE STREAM j AS SELECT a.k AS k, a.w AS w FROM s a LEFT JOIN s b WITHIN 1 HOUR ON a.k = b.k;"
+        "CREATE TABLE more AS SELECT w, COUNT(*) AS n FROM j GROUP BY w;"
+    )
+    answer = world.one("FORGET FROM more WHERE w = 'ann' WITH (PREVIEW = true);")
+    left = [place["name"] for place in answer["places"] if place["outcome"] == "left"]
+    assert [name for name in left if name.startswith("CSAS_J_")] == ["CSAS_J_4: Stream Stream Join"]
