@@ -26,6 +26,7 @@ from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
@@ -51,16 +52,21 @@ def forget(statement: Forget, context: StatementContext) -> Action:
     check_source(context.rights, UserRole.READER, bound.source.name)
     if context.services.server.is_replaced():
         raise KsqlError("SERVICE_ID_TAKEN", id=context.config["ksql.service.id"])
-    if any(evolves(each) == bound.source.name for each in queries.all()):
-        raise invalid(
-            f"A new version of {bound.source.name} computes its rows again, and would bring the keys back.",
-            statement,
-            hint=f"SWAP {bound.source.name} or ABORT EVOLUTION {bound.source.name} first.",
-        )
+    _check_version(statement, queries)
     if query is not None and not queries.is_here(query):
         raise KsqlError("QUERY_ELSEWHERE", id=query.id, host=queries.state_of(query)[1])
     task = _Task(statement, bound, query, context)
     return Immediate(task.run, waits=True, first=task.wait)
+
+
+def _check_version(statement: Forget, queries: QueryManager) -> None:
+    name = statement.name
+    if any(evolves(each) == name for each in queries.all()):
+        raise invalid(
+            f"A new version of {name} computes its rows again, and would bring the keys back.",
+            statement,
+            hint=f"SWAP {name} or ABORT EVOLUTION {name} first.",
+        )
 
 
 class _Task:
@@ -120,12 +126,13 @@ class _Task:
         """A block in which no other statement changes rows of the table, or computes some that it will write.
 
         Raises:
-            KsqlError: ROWS_BUSY.
+            KsqlError: ROWS_BUSY; INVALID_STATEMENT if a new version of the table has begun meanwhile.
         """
         lock = self._services.row_changes[self._source.topic]
         if not lock.acquire(timeout=_TIMEOUT_S):
             raise KsqlError("ROWS_BUSY", name=self._source.name)
         try:
+            _check_version(self._statement, self._services.queries)
             yield
         finally:
             lock.release()

@@ -340,3 +340,11 @@ def test_what_steps_before_it_hold_is_left(alone: Alone) -> None:
     answer = world.one("FORGET FROM more WHERE w = 'ann' WITH (PREVIEW = true);")
     left = [place["name"] for place in answer["places"] if place["outcome"] == "left"]
     assert [name for name in left if name.startswith("CSAS_J_")] == ["CSAS_J_4: Stream Stream Join"]
+
+
+def test_a_new_version_that_begins_meanwhile(alone: Alone, monkeypatch: pytest.MonkeyPatch) -> None:
+    evolved: Iterator[str | None] = iter([None])
+    monkeypatch.setattr(forgetting, "evolves", lambda _: next(evolved, "COUNTS"))
+    error = alone.world.refused(FORGET)
+    assert error.condition == "INVALID_STATEMENT" and "A new version of COUNTS" in error.message
+    assert alone.checkpoint.forgotten() is None
