@@ -66,7 +66,7 @@ def refusal(server: ServerProcess, text: str) -> str:
     return str(answer.json()["message"])
 
 
-def test_records_that_are_repeated_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+def test_records_that_come_again_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
     prefix = "forget_again_"
     properties = tmp_path / "server.properties"
     properties.write_text(
