@@ -160,7 +160,7 @@ class Exact:
         return f"CREATE {kind} {name}_{x} WITH ({settings}) AS SELECT {select};"
 
 
-WITHIN_MS, GAP_MS, SIZE_MS, GRACE_MS, FIRST_MS = 2_000, 2_000, 10_000, 5_000, 30_000
+WITHIN_MS, GAP_MS, SIZE_MS, GRACE_MS, FIRST_MS, SLIDE_MS = 2_000, 2_000, 10_000, 5_000, 30_000, 3_000
 TUMBLING = (
     "k, COUNT(*) AS c, SUM(n) AS s FROM s_{x}"
     " WINDOW TUMBLING (SIZE 10 SECONDS, RETENTION 1 DAY, GRACE PERIOD 5 SECONDS) GROUP BY k EMIT "
@@ -201,16 +201,71 @@ def _finals(log: Log) -> Changes:
     return {window: updates[-1:] for window, updates in changes.items() if window[1] <= closed_ms}
 
 
-def _either(log: Log) -> Changes:
-    rows = [(key, row["g"]) for table in (log.s, log.r) for key, row in model.last(table).items()]
-    return {json.dumps({"K": key, "G": g}, separators=(",", ":")): [[]] for key, g in rows}
+def _set(operator: str, keeps: Callable[[set[Any], set[Any]], set[Any]]) -> Exact:
+    """A set operation of the columns k and g of both tables."""
+
+    def truth(log: Log) -> Changes:
+        left, right = ({(k, row["g"]) for k, row in model.last(table).items()} for table in (log.s, log.r))
+        return {json.dumps({"K": k, "G": g}, separators=(",", ":")): [[]] for k, g in keeps(left, right)}
+
+    return Exact(
+        f"k, g FROM ss_{{x}} {operator} SELECT k, g FROM rr_{{x}} EMIT CHANGES",
+        truth,
+        is_last=True,
+        is_once_only=True,
+        key_format="JSON",
+    )
+
+
+def _placed(log: Log) -> Changes:
+    places = model.last(log.t)
+    rows = {key: (row["n"], places.get(f"k{row['g']}")) for key, row in model.last(log.s).items()}
+    return {key: [[n, place["n"]]] for key, (n, place) in rows.items() if place is not None}
+
+
+def _steps(log: Log) -> list[tuple[Any, ...]]:
+    before: dict[str, Any] = {}
+    rows = []
+    for event in log.stream:
+        rows.append((event.time, event.key, event.get("n"), before.get(event.key)))
+        before[event.key] = event.get("n")
+    return rows
+
+
+def _rises(log: Log) -> list[tuple[Any, ...]]:
+    low: dict[str, Any] = {}
+    rows = []
+    for event in log.stream:
+        if event.get("a") < 50:
+            low[event.key] = event.get("n")
+        elif (n := low.pop(event.key, None)) is not None:
+            rows.append((event.time, event.key, n, event.get("n")))
+    return rows
+
+
+def _slid(log: Log) -> Changes:
+    """(key, window start) -> count and sum: windows end with a record, or begin after one if not empty."""
+    by_key: dict[str, list[Event]] = defaultdict(list)
+    for event in log.stream:
+        by_key[event.key].append(event)
+    rows: Changes = {}
+    for key, own in by_key.items():
+        for start in {max(0, time) for event in own for time in (event.time - SLIDE_MS, event.time + 1)}:
+            inside = [event.get("n") for event in own if start <= event.time <= start + SLIDE_MS]
+            if inside:
+                rows[key, start] = [[len(inside), sum(inside)]]
+    return rows
 
 
 def _pairs(kind: str) -> Exact:
-    key = "ROWKEY" if kind == "FULL" else "s.k"
+    key = {"FULL": "ROWKEY", "RIGHT": "r.k"}.get(kind, "s.k")
 
     def truth(log: Log) -> list[tuple[Any, ...]]:
-        rows = model.stream_stream(log.stream, log.other, WITHIN_MS, kind)
+        if kind == "RIGHT":
+            rows = model.stream_stream(log.other, log.stream, WITHIN_MS, "LEFT")
+            rows = [(time, k, s, r) for time, k, r, s in rows]
+        else:
+            rows = model.stream_stream(log.stream, log.other, WITHIN_MS, kind)
         # what has found no match among the last records still waits for one
         return [row for row in rows if row[0] < START_MS + LATER_MS or None not in row]
 
@@ -237,8 +292,38 @@ EXACT = {
     ),
     "looked_up": _looked_up("INNER"),
     "looked_up_left": _looked_up("LEFT"),
+    "known": Exact(
+        "k, n FROM s_{x} s WHERE EXISTS (SELECT 1 FROM t_{x} t WHERE t.k = s.k) EMIT CHANGES",
+        lambda log: [row[:3] for row in model.stream_table(log.stream, log.t, "INNER")],
+    ),
+    "unknown": Exact(
+        "k, n FROM s_{x} s WHERE k NOT IN (SELECT k FROM t_{x}) EMIT CHANGES",
+        lambda log: [row[:3] for row in model.stream_table(log.stream, log.t, "LEFT") if row[3] is None],
+    ),
+    "placed": Exact(
+        "s.k AS k, s.n AS l, t.n AS r FROM ss_{x} s JOIN t_{x} t"
+        " ON CONCAT('k', CAST(s.g AS STRING)) = t.k EMIT CHANGES",
+        _placed,
+        is_last=True,
+    ),
+    "steps": Exact(
+        "k, n, LAG(n) OVER (PARTITION BY k ORDER BY ROWTIME) AS l FROM s_{x} EMIT CHANGES", _steps
+    ),
+    "rises": Exact(
+        "* FROM s_{x} MATCH_RECOGNIZE (PARTITION BY k ORDER BY ROWTIME MEASURES A.n AS l, B.n AS r"
+        " PATTERN (A B) WITHIN 1 DAY DEFINE A AS A.a < 50, B AS B.a >= 50) EMIT CHANGES",
+        _rises,
+    ),
+    "slid": Exact(
+        "k, COUNT(*) AS c, SUM(n) AS s FROM s_{x} WINDOW SLIDING (SIZE 3 SECONDS, GRACE PERIOD 2 HOURS)"
+        " GROUP BY k EMIT CHANGES",
+        _slid,
+        ">q",
+        is_last=True,
+    ),
     "pairs": _pairs("INNER"),
     "pairs_left": _pairs("LEFT"),
+    "pairs_right": _pairs("RIGHT"),
     "pairs_full": _pairs("FULL"),
     "merged": Exact(
         "k, n FROM s_{x} UNION ALL SELECT k, n FROM r_{x} EMIT CHANGES",
@@ -277,13 +362,9 @@ EXACT = {
         lambda log: model.folded(model.table_table(log.s, log.r)),
         is_last=True,
     ),
-    "either": Exact(
-        "k, g FROM ss_{x} UNION SELECT k, g FROM rr_{x} EMIT CHANGES",
-        _either,
-        is_last=True,
-        is_once_only=True,
-        key_format="JSON",
-    ),
+    "either": _set("UNION", set.union),
+    "both": _set("INTERSECT", set.intersection),
+    "only": _set("EXCEPT", set.difference),
     "moved": Exact(
         "g, COUNT(*) AS c, SUM(n) AS s FROM ss_{x} GROUP BY g EMIT CHANGES",
         lambda log: _groups(model.last(log.s)),
