@@ -245,9 +245,8 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "QUERY_REPEATS": Condition(
         40001,
-        "Query {id} has not committed all records that it has read: it failed, has just started, or did not "
-        "finish in time (ksql.query.stop.timeout.ms). It would read them again, and bring rows back. "
-        "Nothing was removed. Send the statement again once the query has caught up (SHOW QUERIES EXTENDED).",
+        "{query} has not committed all records that were there when the statement came: {reason}. They would "
+        "bring the keys back. Nothing was removed.",
     ),
     "QUERY_TOO_LARGE": Condition(
         40001,
@@ -265,6 +264,11 @@ CONDITIONS: dict[str, Condition] = {
     "REMOTE_REFUSED": Condition(40001, "{name} refused: {reason}."),
     "REMOTE_UNREACHABLE": Condition(
         50000, "{name} at {url} does not answer: {reason}. Its address is the property {setting}."
+    ),
+    "ROWS_BUSY": Condition(
+        40900,
+        "REPROCESS or REPLAY computes rows of {name} again, or another statement changes some, and could "
+        "bring the keys back. Nothing was removed. Send the statement again when that has ended.",
     ),
     "SCHEMA_INCOMPATIBLE": Condition(
         40001, "The schema registry rejected the columns' schema for subject {subject}: {reason}."
@@ -312,7 +316,8 @@ CONDITIONS: dict[str, Condition] = {
     "SPARK_RESTARTING": Condition(50302, "Spark is restarting with all queries. Try again in a few seconds."),
     "STATEMENT_CANCELLED": Condition(
         40801,
-        "The statement was cancelled during planning because its client disconnected. Nothing was changed.",
+        "The statement was cancelled before it was carried out because its client disconnected. Nothing was "
+        "changed.",
     ),
     "STATEMENT_OVERTAKEN": Condition(
         50301,

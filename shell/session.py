@@ -242,9 +242,10 @@ class Session:
     def _answer(self, text: str) -> list[dict[str, Any]]:
         """The answer to a request, which is sent again while a new version is not ready for it."""
         deadline = time.monotonic() + READY_S
+        what = self._what_waits(text)
         while True:
             try:
-                with self.console.busy():
+                with self.console.busy(what):
                     return self.client.run(text, self.settings)
             except ServerError as error:
                 if error.code != UNFINISHED or time.monotonic() > deadline:
@@ -257,6 +258,20 @@ class Session:
                     time.sleep(TICK_S)
             finally:
                 self.console.clear_status()
+
+    def _what_waits(self, text: str) -> str | Callable[[], str]:
+        """What the status line says while a request runs."""
+        if not text.lstrip().upper().startswith("FORGET"):
+            return "running"
+        from ksql_spark import grammar
+        from ksql_spark.grammar.statements.lifecycle import Forget
+        from ksql_spark.shell.waiting import Remaining
+
+        try:
+            tree = grammar.parse_statement(grammar.split(text)[0], self.variables)
+        except grammar.ParseFailed:
+            return "running"  # the server reports the error
+        return Remaining(self.client, tree.name) if isinstance(tree, Forget) else "running"
 
     def _add_rates(self, answer: Sequence[dict[str, Any]]) -> None:
         """Add the graph with the rates to EXPLAIN of a running query, for people."""

@@ -6,6 +6,7 @@ checkpoint.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -111,6 +112,35 @@ class Running:
             frozenset(source["name"] for source in (*streams["streams"], *tables["tables"])),
             frozenset(sink["name"] for sink in sinks["sinks"]),
         )
+
+
+class Remaining:
+    """Tells how many records the query that maintains a table has left, for a status line.
+
+    Args:
+        client: of the server.
+        name: the table's.
+    """
+
+    def __init__(self, client: Client, name: str) -> None:
+        self._client, self._name = client, name
+        self._text, self._ask_at_s = "running", 0.0
+
+    def __call__(self) -> str:
+        """The text; asks the server now and then."""
+        if time.monotonic() >= self._ask_at_s:
+            with contextlib.suppress(ClientError):  # the statement reports it
+                left = self._left()
+                records = f"{left:,} record{'' if left == 1 else 's'} left"
+                self._text = f"waiting for {self._name}: {records}" if left else "running"
+            self._ask_at_s = time.monotonic() + LOOK_S
+        return self._text
+
+    def _left(self) -> int:
+        (answer,) = self._client.run(f"DESCRIBE {quoted_name(self._name)} EXTENDED;")
+        groups = answer["sourceDescription"]["queryOffsetSummaries"]
+        places = [p for group in groups for topic in group["topicSummaries"] for p in topic["offsets"]]
+        return sum(max(0, place["logEndOffset"] - place["consumerOffset"]) for place in places)
 
 
 def finish_batch(client: Client, console: Console, before: Running) -> None:

@@ -53,7 +53,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.server.auth.jwt.user.claim", "string", "sub", "The claim of a token that names the user."),
     _server("ksql.server.auth.jwt.role.claim", "string", "roles", "The claim of a token that names roles: a list, or a text with blanks between them. Roles are reader, developer and admin, or with a pattern of names reader:orders_*. The server ignores others."),
     _server("authentication.skip.paths", "list", ["/healthcheck", "/v1/metadata", "/v1/metadata/id"], "Paths that need no authentication; * stands for any part."),
-    _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out; 0 for no limit.", minimum=0),
+    _server("ksql.statement.timeout.ms", "long", 60_000, "How long a statement may be planned before it is carried out, and how long FORGET waits for its query; 0 for no limit.", minimum=0),
     _server("ksql.advertised.listener", "string", None, "The address at which other servers and their users reach this one, as host:port or a URL; by default the first of listeners."),
     _server("ksql.cluster.enabled", "boolean", False, "Whether several servers with the same ksql.service.id share the queries: each query runs on one server, and moves to another if that server is lost. Needs bootstrap.servers and ksql.state.dir."),
     _server("ksql.cluster.balance.interval.ms", "long", 300_000, "How long the queries of a server must be unchanged before it moves one of them to a less busy server, if servers share queries; 0 means that it moves none.", minimum=0),

@@ -203,6 +203,8 @@ class StatementExecutor:
             else:
                 with located(waiting.statement, entities):
                     # without the lock: an action that waits must not block other requests
+                    with planning(request, services):
+                        waiting.action.first()
                     entity = waiting.action.run()
                 if entity is not None:
                     entities.append(entity)

@@ -107,7 +107,8 @@ class ForgottenPlace(Body):
         place: what it is: ``topic``, ``state``, ``table``, ``stream``, ``sink``, ``archive`` or ``log``.
         name: its name.
         found: how many rows or records of the keys were found; None: they were not counted.
-        outcome: ``deleted``; ``follows``, by itself; ``pending``; ``left``: FORGET cannot reach it.
+        outcome: ``deleted``; ``reachable``: FORGET would delete it; ``follows``, by itself; ``pending``;
+            ``left``: FORGET cannot reach it.
         note: what that means there, and what to do.
     """
 

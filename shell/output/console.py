@@ -242,11 +242,11 @@ class Console:
         return self._pager is not None and self._pager.is_left
 
     @contextlib.contextmanager
-    def busy(self, text: str = "running", after_s: float = 0.5) -> Iterator[None]:
+    def busy(self, text: str | Callable[[], str] = "running", after_s: float = 0.5) -> Iterator[None]:
         """Show a status line while the block waits for something; the block must not print.
 
         Args:
-            text: the text to show.
+            text: the text to show, or what returns it.
             after_s: waits shorter than this show nothing.
         """
         if not self.tty:
@@ -258,7 +258,8 @@ class Console:
         def turn() -> None:
             wait_s = after_s
             while not over.wait(wait_s):
-                self.status(f"{text} ({time.monotonic() - began:.1f} s)")
+                shown = text if isinstance(text, str) else text()
+                self.status(f"{shown} ({time.monotonic() - began:.1f} s)")
                 wait_s = 0.1
 
         wheel = threading.Thread(target=turn, name="busy", daemon=True)

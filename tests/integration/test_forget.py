@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -21,6 +23,15 @@ CREATE STREAM visits (id INT KEY, customer STRING)
   WITH (KAFKA_TOPIC = '{0}visits', VALUE_FORMAT = 'JSON', PARTITIONS = {1});
 CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM visits GROUP BY customer;
 """
+
+THROUGH_A_STREAM = """
+CREATE STREAM visits (id INT KEY, customer STRING)
+  WITH (KAFKA_TOPIC = '{0}visits', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
+CREATE STREAM named AS SELECT * FROM visits WHERE customer IS NOT NULL;
+CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM named GROUP BY customer;
+"""
+
+FORGET = "FORGET FROM counts WHERE customer = 'ann';"
 
 
 def insert(server: ServerProcess, *customers: str) -> None:
@@ -35,6 +46,62 @@ def await_counts(server: ServerProcess, expected: dict[str, int]) -> None:
         return sorted(found) == sorted([c, n] for c, n in expected.items())  # type: ignore[type-var]
 
     until(is_so, lambda: found)
+
+
+def counts(server: ServerProcess) -> dict[str, int]:
+    return dict(server.rows("SELECT * FROM counts;"))
+
+
+def await_more_of_bob_alone(server: ServerProcess) -> None:
+    """A record of bob is counted; how often those before it were is not known."""
+    (bob,) = counts(server).values()
+    insert(server, "bob")
+    until(lambda: counts(server)["bob"] > bob)
+    assert counts(server).keys() == {"bob"}
+
+
+def refusal(server: ServerProcess, text: str) -> str:
+    answer = httpx.post(f"{server.url}/ksql", json={"ksql": text}, timeout=TIMEOUT_S)
+    assert answer.status_code == 400, answer.text
+    return str(answer.json()["message"])
+
+
+def test_records_that_come_again_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+    prefix = "forget_again_"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
+        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
+        # each stop leaves out the checkpoint of results that are written
+        "ksql.query.stop.timeout.ms=0\nksql.checkpoint.interval.ms=600000\n"
+        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+        encoding="utf-8",
+    )
+
+    def start() -> ServerProcess:
+        return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
+
+    try:
+        with start() as server:
+            server.execute(THROUGH_A_STREAM.format(prefix))
+            insert(server, "ann", "bob", "ann")
+            await_counts(server, {"ann": 2, "bob": 1})
+            server.execute("PAUSE ALL;")
+            message = refusal(server, FORGET)
+            assert "Query CSAS_NAMED_1 has not committed" in message and "it is paused" in message, message
+            await_counts(server, {"ann": 2, "bob": 1})
+            server.execute("RESUME ALL;")
+            server.execute(FORGET)
+            await_more_of_bob_alone(server)
+            insert(server, "ann")
+            until(lambda: "ann" in counts(server), lambda: counts(server))
+            server.crash()
+            server.process.communicate()
+        with start() as server:
+            server.execute(FORGET)
+            await_more_of_bob_alone(server)
+    finally:
+        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
 
 
 @pytest.mark.parametrize(("guarantee", "partitions"), [("at_least_once", 4), ("exactly_once_v2", 12)])
@@ -53,13 +120,15 @@ def test_a_key_is_forgotten_once(
     def start() -> ServerProcess:
         return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
 
-    forget = "FORGET FROM counts WHERE customer = 'ann';"
     try:
         with start() as server:
             server.execute(STATEMENTS.format(prefix, partitions))
             insert(server, "ann", "bob", "ann", "cy")
             await_counts(server, {"ann": 2, "bob": 1, "cy": 1})
-            (answer,) = server.execute(forget)
+            (answer,) = server.execute(FORGET.replace(";", " WITH (PREVIEW = true);"))
+            assert {place["outcome"] for place in answer["places"]} == {"reachable", "left"}
+            await_counts(server, {"ann": 2, "bob": 1, "cy": 1})
+            (answer,) = server.execute(FORGET)
             outcomes = {place["place"]: place["outcome"] for place in answer["places"]}
             # a batch of a transaction begins with a record
             assert outcomes["state"] == ("deleted" if guarantee == "at_least_once" else "pending")
@@ -69,7 +138,7 @@ def test_a_key_is_forgotten_once(
             insert(server, "ann")
             await_counts(server, {"ann": 2, "bob": 2, "cy": 1})
             server.execute("PAUSE ALL;")
-            (answer,) = server.execute(forget)
+            (answer,) = server.execute(FORGET)
             assert "pending" in {place["outcome"] for place in answer["places"]}
             server.execute("RESUME ALL;")
             insert(server, "ann")
@@ -77,11 +146,11 @@ def test_a_key_is_forgotten_once(
             timer = threading.Timer(random.Random(partitions).random() * 2, server.crash)
             timer.start()
             with contextlib.suppress(httpx.HTTPError):
-                httpx.post(f"{server.url}/ksql", json={"ksql": forget}, timeout=60)
+                httpx.post(f"{server.url}/ksql", json={"ksql": FORGET}, timeout=60)
             timer.join()
             server.process.communicate()
         with start() as server:
-            server.execute(forget)  # nobody has got an answer
+            server.execute(FORGET)  # nobody has got an answer
             await_counts(server, {"bob": 2, "cy": 1})
             insert(server, "ann", "cy")
             await_counts(server, {"ann": 1, "bob": 2, "cy": 2})
@@ -92,3 +161,74 @@ def test_a_key_is_forgotten_once(
             await_counts(server, {"ann": 2, "bob": 2, "cy": 2})
     finally:
         kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
+
+
+HOURLY = """
+CREATE TABLE hourly AS SELECT customer, COUNT(*) AS n FROM visits
+  WINDOW TUMBLING (SIZE 1 HOURS, GRACE PERIOD 0 SECONDS) GROUP BY customer;
+CREATE TABLE often AS SELECT customer, n FROM counts WHERE n > 1;
+CREATE TABLE totals AS SELECT n, COUNT(*) AS customers FROM counts GROUP BY n;
+"""
+
+
+def test_statements_beside_it(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+    prefix = "forget_beside_"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
+        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
+        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+        encoding="utf-8",
+    )
+    try:
+        with ServerProcess(tmp_path / "data", "--properties", str(properties)).ready() as server:
+            server.execute(STATEMENTS.format(prefix, 1) + HOURLY)
+            for hour in range(3):
+                for customer in ("ann", "bob", "cy", "ann"):
+                    columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
+                    server.execute(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
+            await_counts(server, {"ann": 6, "bob": 3, "cy": 3})
+            until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
+            statements = [
+                "FORGET FROM counts WHERE customer = 'ann';",
+                "FORGET FROM counts WHERE customer = 'bob';",
+                "FORGET FROM counts WHERE customer = 'ann';",
+                "REPROCESS hourly;",
+                "FORGET FROM hourly WHERE customer = 'ann';",
+                "REPROCESS hourly;",
+            ]
+            with ThreadPoolExecutor(len(statements)) as pool:
+                answers = list(pool.map(server.execute, statements))
+            assert [answer[0]["queryId"] for answer in answers]
+            await_counts(server, {"cy": 3})
+            until(lambda: server.rows("SELECT customer FROM often;") == [["cy"]])
+            until(lambda: server.rows("SELECT * FROM totals;") == [[3, 1]])
+            server.execute("FORGET FROM hourly WHERE customer = 'ann';")
+            insert(server, "ann", "bob")
+            await_counts(server, {"ann": 1, "bob": 1, "cy": 3})
+            older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
+            assert {customer for (customer,) in older} == {"bob", "cy"}
+    finally:
+        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
+
+
+def test_the_broker_is_away(tmp_path: Path) -> None:
+    with (
+        EmbeddedBroker(tmp_path / "kafka", 0) as broker,
+        ServerProcess(tmp_path / "data", "--bootstrap-servers", broker.bootstrap_servers) as server,
+    ):
+        server.ready()
+        server.execute(STATEMENTS.format("", 2), **{"auto.offset.reset": "earliest"})
+        insert(server, "ann", "bob")
+        await_counts(server, {"ann": 1, "bob": 1})
+        port = int(broker.bootstrap_servers.rpartition(":")[2])
+        broker.stop()
+        answer = httpx.post(f"{server.url}/ksql", json={"ksql": FORGET}, timeout=TIMEOUT_S)
+        assert "broker" in answer.json()["message"].lower(), answer.text
+        with EmbeddedBroker(tmp_path / "kafka", port):
+            until(lambda: httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"])
+            assert counts(server) == {"ann": 1, "bob": 1}
+            server.execute(FORGET)
+            await_counts(server, {"bob": 1})
+            insert(server, "ann")
+            await_counts(server, {"ann": 1, "bob": 1})

@@ -26,6 +26,7 @@ from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, Session, _started
+from ksql_spark.shell.waiting import Remaining
 
 COLUMNS = [ResultColumn("K", "STRING")]
 
@@ -530,3 +531,11 @@ def test_a_statement_about_a_version_that_is_not_ready_is_sent_again(
     with pytest.raises(Failure, match="has 3 records left"):
         run(session, "SHOW STREAMS;")
     assert left == [3]
+
+
+def test_the_status_line_says_what_forget_waits_for(session: Session) -> None:
+    said = [
+        session._what_waits(text)
+        for text in ("FORGET FROM rides WHERE id = 1;", "forget from", "DESCRIBE rides;", "FORGETFUL;")
+    ]
+    assert isinstance(said[0], Remaining) and said[1:] == ["running"] * 3

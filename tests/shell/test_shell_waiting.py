@@ -193,3 +193,25 @@ def test_scripts_wait_after_their_last_statement(
     assert main([server.url, "-e", "SHOW STREAMS; SHOW TABLES;", "--wait"]) == 0
     assert main([server.url, "-e", "DESCRIBE NOWHERE;", "--wait"]) == 1
     assert asked == [2]
+
+
+class Described:
+    """A server with a table whose query reads on at each look."""
+
+    def __init__(self) -> None:
+        self.ends = iter([1500, 1, 0])
+
+    def run(self, text: str) -> list[dict[str, Any]]:
+        assert text == "DESCRIBE `counts` EXTENDED;"
+        if (end := next(self.ends, None)) is None:
+            raise ClientError("gone")
+        offsets = [{"consumerOffset": 5, "logEndOffset": 5 + end}, {"consumerOffset": 5, "logEndOffset": 4}]
+        return [{"sourceDescription": {"queryOffsetSummaries": [{"topicSummaries": [{"offsets": offsets}]}]}}]
+
+
+def test_how_much_a_query_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LOOK_S", 0.0)
+    text = waiting.Remaining(cast(Client, Described()), "counts")
+    assert text() == "waiting for counts: 1,500 records left"
+    assert text() == "waiting for counts: 1 record left"
+    assert [text(), text()] == ["running", "running"]

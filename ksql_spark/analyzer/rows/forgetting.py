@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark.analyzer.base import settings
-from ksql_spark.analyzer.base.failures import invalid, within_statement
+from ksql_spark.analyzer.base.failures import invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_of
 from ksql_spark.analyzer.expressions.binding import bind_predicate
@@ -59,7 +59,7 @@ def bind_forgetting(
     """
     with within_statement(statement):
         settings.check_lambdas(statement, config)
-        source = metastore.require(statement.name)
+        source = metastore.require(statement.name, place(statement.this))
         if not source.is_table:
             raise invalid(
                 f"{source.name} is a stream: Kafka deletes single records only where it compacts a topic.",

@@ -11,10 +11,10 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.stages import REALTIME
 from ksql_spark.runtime.queries import differences, exactly_once
+from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.queries.states import State
 
 #: how long to wait until the batch that removes keys from the state is committed, seconds
 _TIMEOUT_S = 30.0
@@ -47,7 +47,7 @@ class TopicErasure:
         }
 
     def delete(self, rows: Mapping[Place, Record], transactional_id: str) -> None:
-        """Write a tombstone for each of the rows.
+        """Write a tombstone for each of the rows; if there are none, nothing is done.
 
         Args:
             rows: the result of ``rows``.
@@ -56,6 +56,8 @@ class TopicErasure:
         Raises:
             KsqlError: as TransactionalWriter; some transactions may have been written.
         """
+        if not rows:
+            return
         with contextlib.closing(differences.writer(self._admin, transactional_id)) as writer:
             differences.write(writer, self._topic.topic, differences.changes(rows, {}))
 
@@ -70,24 +72,31 @@ class StateErasure:
     """
 
     def __init__(self, queries: QueryManager, query: ManagedQuery, keys: Collection[bytes]) -> None:
-        self._queries, self._query, self._keys = queries, query, keys
+        self._queries, self._query, self._keys = queries, query, frozenset(keys)
         self._checkpoint = queries.checkpoints.of(query, len(query.plan.stages) - 1)
 
-    def note(self) -> None:
-        """Make the query's next batch remove them; the query must be stopped.
+    def settle(self, done: CatchingUp) -> None:
+        """Make the checkpoint and the topic agree; the query must be stopped.
+
+        Args:
+            done: the records that it has committed: none of them brings a key back.
 
         Raises:
-            KsqlError: QUERY_UNKNOWN if it was dropped meanwhile; QUERY_REPEATS if it will read records again
-                whose results it has written; as exactly_once.settle.
+            KsqlError: QUERY_ELSEWHERE if another server has it now; as CatchingUp.check, exactly_once.settle.
         """
-        query = self._query
-        if not self._queries.has(query):
-            raise KsqlError("QUERY_UNKNOWN", id=query.id, hint="It has been dropped meanwhile.")
-        is_complete = query.is_complete and query.state in (State.RUNNING, State.PAUSED)
-        if not is_complete and query.plan.last.transactional_id is None:
-            raise KsqlError("QUERY_REPEATS", id=query.id)
+        if not self._queries.is_here(self._query):
+            host = self._queries.state_of(self._query)[1]
+            raise KsqlError("QUERY_ELSEWHERE", id=self._query.id, host=host)
+        done.check()
         # a batch whose transaction is committed may be missing in the checkpoint, if the query has failed
         exactly_once.settle(self._queries.environment.admin, self._query.plan.last, self._checkpoint)
+
+    def note(self) -> None:
+        """Make the query's next batch remove them; the query must be settled.
+
+        Raises:
+            KsqlError: CHECKPOINT_DAMAGED.
+        """
         self._checkpoint.forget(self._keys)
 
     def is_done(self) -> bool:
@@ -96,15 +105,19 @@ class StateErasure:
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
         """
-        is_realtime = self._query.plan.last.mode == REALTIME
+        query = self._query
+        is_realtime = query.plan.last.mode == REALTIME
         ends_s = time.monotonic() + (_TIMEOUT_S if is_realtime else _MICROBATCH_TIMEOUT_S)
-        while self._checkpoint.forgotten() is not None:
-            if time.monotonic() > ends_s or not self._query.spark:
-                return False
-            if is_realtime:
-                self._query.spark[-1].end_batch()
+        while True:
+            with query.control:  # another FORGET may be about to note other keys
+                waiting = self._checkpoint.forgotten()
+                if waiting is None or self._keys.isdisjoint(waiting.keys):
+                    return True
+                if time.monotonic() > ends_s or not query.spark:
+                    return False
+                if is_realtime:
+                    query.spark[-1].end_batch()
             time.sleep(_ASK_EVERY_S)
-        return True
 
 
 __all__ = ["StateErasure", "TopicErasure"]

@@ -38,8 +38,6 @@ class ManagedQuery:
         self.control = threading.RLock()
         #: the Spark queries of its stages, upstream first
         self.spark: list[SparkQuery] = []
-        #: whether its last stop has committed all that it had read, so that its next start repeats nothing
-        self.is_complete = True
         #: a token for each thread that will start more of its stages once history has been read
         self.loading: set[object] = set()
         #: the latest failures, oldest first
@@ -135,6 +133,11 @@ class ManagedQuery:
     def state(self) -> State:
         """The state of the query; ``lifecycle`` changes it."""
         return self.lifecycle.state
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether it has failed, and only RESUME restarts it."""
+        return self.state is State.ERROR and self.retries.is_halted
 
     @property
     def runner(self) -> ManagedQuery:

@@ -293,7 +293,7 @@ class QueryManager(QueryRegistry):
         """Continue paused or halted queries; one that does not start is in ERROR and is retried."""
         for query in filter(None, map(self.find, query_ids)):
             with query.control:
-                is_halted = query.state is State.ERROR and query.retries.is_halted
+                is_halted = query.is_halted
                 if not is_halted and query.state is not State.PAUSED:
                     continue
                 query.lifecycle.apply(Event.RESUME)
@@ -307,20 +307,25 @@ class QueryManager(QueryRegistry):
         """Stop a query and start it again, for example with other settings; a paused query stays paused."""
         query = self.find(query_id)
         if query is not None:
-            with self.stopped(query):
-                pass
+            with query.control:
+                with self.stopped(query):
+                    pass
+                if query.is_halted and self.has(query):  # perhaps the settings were the cause
+                    self.start_or_fail(query)
 
     @contextlib.contextmanager
     def stopped(self, query: ManagedQuery) -> Iterator[None]:
-        """A context in which a query has committed all that it has read, and does not run."""
+        """A context in which a query does not run, and has committed all that it has read if there was time.
+
+        One that is paused or halted stays so.
+        """
         with query.control:
-            is_paused = query.state is State.PAUSED
-            if not is_paused:
-                self._runs.drain_and_end(query)
+            is_stopped = query.state is State.PAUSED or query.is_halted
+            self._runs.drain_and_end(query)
             try:
                 yield
             finally:
-                if not is_paused and self.has(query):
+                if not is_stopped and self.has(query):
                     self.start_or_fail(query)
 
     def rebuild(self, query: ManagedQuery) -> None:

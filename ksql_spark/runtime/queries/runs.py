@@ -256,28 +256,23 @@ class QueryRuns:
         with self._lock:
             running, query.spark = query.spark, []
         deadline = time.monotonic() + timeout_s
-        is_complete = query.is_complete or bool(running)
         for run in running:
             try:
                 is_done = run.stop(deadline - time.monotonic())
             except Exception as error:
-                is_complete = False
                 self._not_stopped(query, error)
                 continue
-            is_complete = is_complete and is_done
             if timeout_s and not is_done:
                 log.warning(
                     "query %s was stopped before it had processed all records that it had read",
                     query.id,
                     extra={"query": query.id},
                 )
-        query.is_complete = is_complete
 
     def forget(self, query: ManagedQuery) -> bool:
         """Forget what ran of a query on a JVM that has exited; returns whether anything did."""
         with self._lock:
             running, query.spark, query.loading = query.spark, [], set()
-        query.is_complete = query.is_complete and not running
         return bool(running)
 
     def reset(self, query: ManagedQuery) -> None:

@@ -102,7 +102,7 @@ class Services:
         commands: which commands of the log have been carried out.
         versions: of streams and tables, as the log tells them.
         lock: held while statements are checked and carried out.
-        row_changes: held while UPDATE or DELETE changes rows, by topic.
+        row_changes: held while a statement changes rows, by topic: UPDATE, DELETE, FORGET, REPROCESS.
         insert_transactions: held while INSERT writes rows in a transaction.
         placement: which queries run on which server; None: this is the only server.
         sink_status: how a sink is doing, by name.
@@ -343,11 +343,14 @@ class Prepared:
 class Immediate:
     """An action that is not logged: ``run`` returns the statement's entity, or None.
 
-    An action that ``waits`` (for time to pass, or for another server) does not block other requests.
+    An action that ``waits`` (for time to pass, or for another server) does not block other requests. What it
+    waits for ``first`` changes nothing, and ends as planning does: at the statement's deadline, and once
+    nobody waits for the answer.
     """
 
     run: Callable[[], Entity | None]
     waits: bool = False
+    first: Callable[[], None] = lambda: None
 
 
 def only_warns(statement: Statement, message: str) -> Immediate:

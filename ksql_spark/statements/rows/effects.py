@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksql_spark import analyzer
+from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.relations.query_log import STREAM_NAME
 from ksql_spark.analyzer.rows.tracing import Effect
 from ksql_spark.authorization import check_topic
@@ -68,7 +69,7 @@ def explain_record(statement: ExplainRecord, context: StatementContext) -> Actio
         if declared:
             check_topic(context.rights, topic)
         reason = f"No stream or table that you may read is declared over topic '{topic}'."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="SHOW TOPICS; lists the topics.")
+        raise invalid(reason, statement.this, hint="SHOW TOPICS; lists the topics.")
     return Immediate(lambda: _explained(statement, sources, context), waits=True)
 
 
@@ -78,10 +79,11 @@ def _explained(statement: ExplainRecord, sources: Sequence[DataSource], context:
     sources = sorted(sources, key=lambda source: source.name not in read)
     ends = ends_of(sources, context)[topic]
     if position[0] not in ends:
-        raise KsqlError("INVALID_STATEMENT", reason=f"Topic '{topic}' has no partition {position[0]}.")
+        raise invalid(f"Topic '{topic}' has no partition {position[0]}.", statement)
     if position[1] >= ends[position[0]]:
-        reason = f"Partition {position[0]} of topic '{topic}' ends at offset {ends[position[0]]}."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        raise invalid(
+            f"Partition {position[0]} of topic '{topic}' ends at offset {ends[position[0]]}.", statement
+        )
     found = {source: columns_at(source, position, context) for source in sources}
     there = [(source, *each) for source, each in found.items() if each is not None]
     there.sort(key=lambda each: each[2] is None)  # the first one that reads it shows it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 from ksql_spark import analyzer
@@ -19,20 +20,22 @@ from ksql_spark.grammar.statements.lifecycle import Forget
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
-from ksql_spark.plan.stages import MICROBATCH
+from ksql_spark.plan.stages import MICROBATCH, Stage
 from ksql_spark.plan.text import span_text
+from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.spark.evaluate import evaluate
-from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves
+from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves, uses_of
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
 
-#: how long to wait for all rows of the table, seconds
+#: how long to wait for all rows of the table, and for other statements that change them, seconds
 _TIMEOUT_S = 30.0
 #: the types of keys that are looked for among late rows, whose keys are JSON
 _SEARCHED = (STRING, INTEGER, BIGINT)
@@ -47,15 +50,23 @@ def forget(statement: Forget, context: StatementContext) -> Action:
         statement, query.logical if query is not None else None, context.metastore, context.config
     )
     check_source(context.rights, UserRole.READER, bound.source.name)
-    if any(evolves(each) == bound.source.name for each in queries.all()):
-        raise invalid(
-            f"A new version of {bound.source.name} computes its rows again, and would bring the keys back.",
-            statement,
-            hint=f"SWAP {bound.source.name} or ABORT EVOLUTION {bound.source.name} first.",
-        )
+    if context.services.server.is_replaced():
+        raise KsqlError("SERVICE_ID_TAKEN", id=context.config["ksql.service.id"])
+    _check_version(statement, queries)
     if query is not None and not queries.is_here(query):
         raise KsqlError("QUERY_ELSEWHERE", id=query.id, host=queries.state_of(query)[1])
-    return Immediate(_Task(statement, bound, query, context).run, waits=True)
+    task = _Task(statement, bound, query, context)
+    return Immediate(task.run, waits=True, first=task.wait)
+
+
+def _check_version(statement: Forget, queries: QueryManager) -> None:
+    name = statement.name
+    if any(evolves(each) == name for each in queries.all()):
+        raise invalid(
+            f"A new version of {name} computes its rows again, and would bring the keys back.",
+            statement,
+            hint=f"SWAP {name} or ABORT EVOLUTION {name} first.",
+        )
 
 
 class _Task:
@@ -77,37 +88,60 @@ class _Task:
         self._topic = TopicErasure(
             self._services.admin, self._source.topic, lambda key: split_key(key, window)[0]
         )
+        self._done: CatchingUp | None = None
+        if query is not None and not statement.preview:
+            rights = context.rights
+            self._done = CatchingUp(
+                self._services.queries, query, lambda other: uses_of(other).is_visible(rights)
+            )
+
+    def wait(self) -> None:
+        """Wait until the query has committed what is there now: what comes later may bring the keys back."""
+        self._services.spark.await_start()
+        if self._done is not None:
+            self._done.wait()
 
     def run(self) -> Entity:
         """Carry it out."""
         services, query = self._services, self._query
-        services.spark.await_start()
         rows, late = self._rows(), self._late()  # the slow part, while the query runs
-        is_done = True
-        if not self._statement.preview:
-            if query is None:
-                service = self._context.config["ksql.service.id"]
-                rows = self._delete(f"_confluent-ksql-{service}forget_{self._source.name}")
-            else:
-                state = StateErasure(services.queries, query, self._packed())
-                with services.queries.stopped(query):
-                    state.note()
-                    rows = self._delete(writer_id(query, self._context))
-                is_done = state.is_done()
-        return self._answer(len(rows), late, is_done)
+        if self._statement.preview:
+            return self._answer(len(rows), late, is_done=True)
+        if query is None or self._done is None:
+            service = self._context.config["ksql.service.id"]
+            with self._alone():
+                rows = self._rows()
+                self._topic.delete(rows, f"_confluent-ksql-{service}forget_{self._source.name}")
+            return self._answer(len(rows), late, is_done=True)
+        state = StateErasure(services.queries, query, self._packed())
+        with self._alone(), services.queries.stopped(query):
+            state.settle(self._done)
+            rows = self._rows()  # before anything is changed: the broker may be away
+            state.note()
+            self._topic.delete(rows, writer_id(query, self._context))
+        return self._answer(len(rows), late, state.is_done())
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """A block in which no other statement changes rows of the table, or computes some that it will write.
+
+        Raises:
+            KsqlError: ROWS_BUSY; INVALID_STATEMENT if a new version of the table has begun meanwhile.
+        """
+        lock = self._services.row_changes[self._source.topic]
+        if not lock.acquire(timeout=_TIMEOUT_S):
+            raise KsqlError("ROWS_BUSY", name=self._source.name)
+        try:
+            _check_version(self._statement, self._services.queries)
+            yield
+        finally:
+            lock.release()
 
     def _rows(self) -> Mapping[Place, Record]:
         services = self._services
         view = services.views.current(self._source, _TIMEOUT_S)
         found = pull.evaluated(self._bound.rows, [], view, services.spark.session, services.registry)
         return self._topic.rows({key for key, _ in found})
-
-    def _delete(self, transactional_id: str) -> Mapping[Place, Record]:
-        with self._services.row_changes[self._source.topic]:
-            rows = self._rows()
-            if rows:
-                self._topic.delete(rows, transactional_id)
-        return rows
 
     def _packed(self) -> list[bytes]:
         """The keys as the query's state has them."""
@@ -122,7 +156,8 @@ class _Task:
     def _answer(self, count: int, late: int | None, is_done: bool) -> Entity:
         name, is_preview = self._source.name, self._statement.preview
         rows = f"{count:,} row{'' if count == 1 else 's'} of {name}"
-        places = tuple(_Places(self._source, self._query, self._context).all(count, late, is_done))
+        removed = "reachable" if is_preview else "deleted"
+        places = tuple(_Places(self._source, self._query, self._context).all(count, late, removed, is_done))
         left = sum(place.outcome == "left" for place in places)
         parts = [f"{rows} {'would be' if is_preview else ('were' if count != 1 else 'was')} removed."]
         if not is_done:
@@ -175,17 +210,18 @@ class _Places:
         self._queries = [q for q in context.services.queries.all() if not q.is_transient]
         self._seen = {table.topic}
 
-    def all(self, count: int, late: int | None, is_done: bool) -> Iterator[ForgottenPlace]:
+    def all(self, count: int, late: int | None, removed: str, is_done: bool) -> Iterator[ForgottenPlace]:
         """All places.
 
         Args:
             count: how many rows of the table were found.
             late: how many late rows of its query; None: they were not counted.
+            removed: the outcome where FORGET removes the keys.
             is_done: whether the state has lost the keys.
         """
-        yield ForgottenPlace("topic", self._table.topic, count, "deleted", self._compaction())
+        yield ForgottenPlace("topic", self._table.topic, count, removed, self._compaction())
         if self._query is not None:
-            yield from self._of_query(self._query, is_done)
+            yield from self._of_query(self._query, removed if is_done else "pending")
         yield from self._sinks(self._table, follows=True)
         yield from self._readers(self._table.topic, follows=True)
         if self._query is not None:
@@ -203,19 +239,22 @@ class _Places:
         kept_ms = retention_ms(self._admin.config(topic))
         return "for ever" if kept_ms < 0 else f"for {span_text(kept_ms)}"
 
-    def _of_query(self, query: ManagedQuery, is_done: bool) -> Iterator[ForgottenPlace]:
+    def _of_query(self, query: ManagedQuery, outcome: str) -> Iterator[ForgottenPlace]:
         note = "The checkpoints before have the keys until five more are written."
-        if not is_done:
+        if outcome == "pending":
             note = "The query removes the keys when it runs again."
             if query.plan.last.mode == MICROBATCH and query.spark:
                 note = "The query removes the keys before the next record that it reads."
-        yield ForgottenPlace("state", query.id, None, "deleted" if is_done else "pending", note)
+        yield ForgottenPlace("state", query.id, None, outcome, note)
         for stage in query.plan.inner:
-            for node in stage.stateful:
-                note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."
-                yield ForgottenPlace("state", f"{query.id}: {title(node)}", None, "left", note)
+            yield from self._steps(query, stage)
             note = f"An internal topic keeps records {self._retention(stage.sink.topic)}."
             yield ForgottenPlace("topic", stage.sink.topic, None, "left", note)
+
+    def _steps(self, query: ManagedQuery, stage: Stage) -> Iterator[ForgottenPlace]:
+        for node in stage.stateful:
+            note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."
+            yield ForgottenPlace("state", f"{query.id}: {title(node)}", None, "left", note)
 
     def _sinks(self, source: DataSource, *, follows: bool) -> Iterator[ForgottenPlace]:
         for sink in self._metastore.sinks_of(source.name):
@@ -257,6 +296,9 @@ class _Places:
                 yield from self._sinks(source, follows=False)
             for writer in self._queries:
                 if writer.plan.sink.topic == source.topic:
+                    if uses_of(writer).is_visible(self._context.rights):
+                        for stage in writer.plan.stages:
+                            yield from self._steps(writer, stage)
                     yield from self._upstream(writer)
             yield from self._readers(source.topic, follows=False)
 

@@ -70,7 +70,7 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     last_ms = END_MS if statement.last is None else analyzer.moment_ms(statement.last)
     if last_ms <= first_ms:
         raise invalid("REPROCESS ends before it begins.", statement.last)
-    query, bound = writer_of(statement.name, context, "REPROCESS")
+    query, bound = writer_of(statement.name, context, "REPROCESS", statement.this)
     recomputation = analyzer.bind_recomputation(bound, statement, "REPROCESS")
     condition = None
     if statement.where is not None:
@@ -361,6 +361,13 @@ class _Task:
             asked: the records whose rows are wanted; None: all rows are.
             is_preview: whether nothing is written.
         """
+        if is_preview:
+            return self._run(text, span, asked, is_preview=True)
+        # from the start: a key that is forgotten meanwhile would be among the rows
+        with self._services.row_changes[self._sink.topic]:
+            return self._run(text, span, asked, is_preview=False)
+
+    def _run(self, text: str, span: tuple[int, int], asked: _Asked | None, *, is_preview: bool) -> Entity:
         selection = self._selection(span, None if asked is None else asked.records)
         rows = self._corrections.rows()
         done, computed = selection.places(rows), selection.computed.rows

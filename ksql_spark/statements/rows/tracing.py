@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark import analyzer
+from ksql_spark.analyzer.base.failures import Placed, invalid, place
 from ksql_spark.analyzer.rows.tracing import Effect, RowOfSink, Trace
 from ksql_spark.authorization import Role as UserRole
 from ksql_spark.authorization import check_source
@@ -48,7 +49,9 @@ MOST_QUERIES, MOST_SECONDS = 20, 120
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
     sink = context.metastore.find_sink(statement.name)  # outside Kafka: its rows are those of its source
-    query, bound = writer_of(statement.name if sink is None else sink.source, context, "EXPLAIN ROW")
+    query, bound = writer_of(
+        statement.name if sink is None else sink.source, context, "EXPLAIN ROW", statement.this
+    )
     check_source(context.rights, UserRole.READER, query.plan.sink.name)
     for source in sorted(query.plan.sources, key=lambda source: source.name):
         check_source(context.rights, UserRole.READER, source.name)
@@ -70,27 +73,30 @@ def check_topics(query: ManagedQuery) -> None:
             raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
-def writer_of(name: str, context: StatementContext, statement: str) -> tuple[ManagedQuery, PersistentQuery]:
+def writer_of(
+    name: str, context: StatementContext, statement: str, node: Placed | None = None
+) -> tuple[ManagedQuery, PersistentQuery]:
     """The query that writes a stream or table, and what it was bound to.
 
     Args:
         name: of the stream or table.
         context: of the statement.
         statement: its words, for errors.
+        node: what names it; None: nothing in the statement does.
 
     Raises:
         KsqlError: SOURCE_UNKNOWN; INVALID_STATEMENT if none does, or several do.
     """
-    context.metastore.require(name)
+    context.metastore.require(name, place(node))
     writers = [q for q in context.services.queries.all() if not q.is_transient and q.plan.sink.name == name]
     if not writers:
         reason = f"No query writes {name}: its rows are the records of its topic."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint="PRINT shows them.")
+        raise invalid(reason, node, hint="PRINT shows them.")
     if len(writers) > 1:
         ids = ", ".join(query.id for query in writers)
         reason = f"{statement} does not support results of several queries yet: {ids} write {name}."
         hint = "CREATE STREAM … AS the SELECT of one of them, and ask for the rows of that."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+        raise invalid(reason, node, hint=hint)
     bound = writers[0].logical
     assert bound is not None  # writers are no push queries
     return writers[0], bound
@@ -179,9 +185,9 @@ class _Walk:
             places = list(dict.fromkeys([*each.first, *each.last]))
             columns = _columns_of(places, trace, context)
             shown += (_record(place, trace, columns.get(place)) for place in places)
-            for place, decoded in columns.items():
-                row = RowOfSink(decoded.columns, place.time_ms, decoded.window)
-                rows.setdefault(trace.inputs[place.input].source, []).append(row)
+            for at, decoded in columns.items():
+                row = RowOfSink(decoded.columns, at.time_ms, decoded.window)
+                rows.setdefault(trace.inputs[at.input].source, []).append(row)
         return _Found(ends, results, sum(each.counts.get(None, 0) for each in results), tuple(shown), rows)
 
     def upstream(self, found: _Found, path: tuple[str, ...]) -> tuple[TracedRows, ...]:

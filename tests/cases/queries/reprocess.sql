@@ -137,9 +137,15 @@ REPROCESS w FROM 'soon';
 REPROCESS s;
 --@error: INVALID_STATEMENT
 -- No query writes S: its rows are the records of its topic. PRINT shows them.
+-- line 1:11
+--   REPROCESS s
+--             ^
 REPROCESS nothing;
 --@error: SOURCE_UNKNOWN
 -- Stream or table does not exist: NOTHING. SHOW STREAMS and SHOW TABLES list all of them.
+-- line 1:11
+--   REPROCESS nothing
+--             ^^^^^^^
 REPLAY LATE ROWS OF CTAS_W_9;
 --@error: QUERY_UNKNOWN
 -- Unknown queryId: CTAS_W_9. Did you mean CTAS_W_4?

@@ -84,6 +84,7 @@ def refused(world: World, text: str, rights: Rights = ALICE, **more: Any) -> Ksq
         "INSERT INTO orders SELECT * FROM alice_s;",
         "INSERT INTO orders (k, v) VALUES ('a', 1);",
         "INSERT INTO salary (k, v) VALUES ('a', 1);",
+        "FORGET FROM salary_t WHERE k = 'a';",
         "INSERT INTO `SALARY` (k, v) VALUES ('a', 1);",
         "INSERT INTO alice_s (k, v) VALUES ('a', 1); INSERT INTO orders (k, v) VALUES ('a', 1);",
         "CREATE STREAM bob_x AS SELECT * FROM orders;",
@@ -302,6 +303,7 @@ def test_every_statement_that_has_no_rule_for_patterns_needs_a_role_for_everythi
         "INSERT INTO x (k) VALUES (1);", "INSERT INTO x SELECT * FROM y;", "ALTER TABLE x ADD COLUMN v INT;",
         "CREATE STREAM x AS SELECT * FROM y;", "CREATE STREAM x (v INT) WITH (KAFKA_TOPIC='x');",
         "DROP TABLE x;", "PRINT x;", "ASSERT TOPIC x;", "TERMINATE paid;", "PAUSE paid;", "RESUME paid;",
+        "FORGET FROM x WHERE k = 1;",
     ):  # fmt: skip
         (statement,) = grammar.parse(text)
         assert role_for_statement(type(statement)) is Role.DEVELOPER
