@@ -235,7 +235,7 @@ class _Walk:
                 result.reason(" ".join(str(text) for text in (message, cause, since) if text))
         if None in of_times:
             result.outcome = "unknown"
-            result.notes.append("Rows of windows that depend on other records are not told.")
+            result.notes.append("Rows of SLIDING and CUMULATIVE windows are not computed here.")
         elif times:
             self._change(query, bound, windows, result, late, is_late=is_late)
         if result.outcome != "changed" and (is_failed or is_late):

@@ -12,6 +12,7 @@ from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.schema import LATEST_TIME_MS
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
@@ -130,6 +131,7 @@ def test_windows(world: World) -> None:
           WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 4 SECONDS) GROUP BY k HAVING COUNT(*) > 1;
         CREATE TABLE m1 AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MONTH) GROUP BY k;
         CREATE TABLE s1 AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
+        CREATE TABLE g1 AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 10 SECONDS) GROUP BY k;
         CREATE TABLE p1 AS SELECT k, LATEST_BY_OFFSET(v) AS n FROM s GROUP BY k;
     """)
     assert analyzer.windows_of(bound(world, "T1"), 12_345) == [(10_000, 20_000)]
@@ -139,7 +141,8 @@ def test_windows(world: World) -> None:
         (12_000, 22_000),
     ]
     assert analyzer.windows_of(bound(world, "H1"), 4_500) == [(0, 10_000), (4_000, 14_000)]
-    assert analyzer.windows_of(bound(world, "S1"), 12_345) is None
+    assert analyzer.windows_of(bound(world, "S1"), 12_345) == [(0, LATEST_TIME_MS)]
+    assert analyzer.windows_of(bound(world, "G1"), 12_345) is None
     assert analyzer.windows_of(bound(world, "M1"), 12_345) == [(0, 31 * 86_400_000)]
     assert analyzer.windows_of(bound(world, "P1"), 12_345) == []
     (effect,) = analyzer.bind_effects(bound(world, "H1"), [(4_000, 14_000), (8_000, 18_000)])
