@@ -25,6 +25,7 @@ from ksql_spark.grammar.statements.describe import ExplainRecord
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.reprocessing import revision_of
 from ksql_spark.spark import tracing
@@ -203,7 +204,8 @@ class _Walk:
             result.notes.append(f"EXPLAIN RECORD ends {limits}: ask again with the record of a row above.")
         else:
             try:
-                self._find(query, result)
+                with jobs_reported():
+                    self._find(query, result)
             except KsqlError as error:
                 result.outcome = "unknown"
                 result.notes.append(error.message)

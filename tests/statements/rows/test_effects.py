@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from ksql_spark import analyzer
 from ksql_spark.authorization import Rights
@@ -13,7 +14,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.schema import LATEST_TIME_MS
-from ksql_spark.spark import tracing
+from ksql_spark.spark import jvm, tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
 from ksql_spark.statements.rows import tracing as rows
@@ -114,6 +115,22 @@ def test_a_record_is_followed_to_the_last_table(world: World, finding: Finding) 
     # a stream's record is left out, a table's is replaced by the row that would be there
     gone, replaced = Edit(is_gone=True), Edit(row=b'{"C0": "b"}')
     assert finding.edits == [[{(0, 7): gone}], [{(0, 7): gone}], [{(0, 7): replaced}]]
+
+
+def test_a_job_that_fails(world: World, finding: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is told, as for a query; EXPLAIN RECORD goes on with the next query."""
+
+    def fail(*_: Any, **__: Any) -> TracedRecords:
+        raise PySparkException("[SOME_CONDITION] Timed out waiting for a node assignment.")
+
+    world.run(CHAIN)
+    monkeypatch.setattr(tracing, "find", fail)
+    error = world.refused("EXPLAIN ROW FROM y WHERE w = 'tea';")
+    assert error.condition == "INTERNAL" and "Timed out waiting for a node assignment" in error.message
+    (a,) = world.one("EXPLAIN RECORD 's' PARTITION 0 OFFSET 7;")["queries"]
+    assert a["outcome"] == "unknown" and "Timed out waiting for a node assignment" in a["notes"][0]
+    monkeypatch.setattr(jvm, "is_gone", lambda _: True)
+    assert world.refused("EXPLAIN ROW FROM y WHERE w = 'tea';").condition == "SPARK_RESTARTING"
 
 
 def test_a_dropped_record_is_not_followed(world: World, finding: Finding) -> None:
