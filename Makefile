@@ -50,9 +50,9 @@ test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
 	@$(BIN)/python -m tests.jvm.tools test
 
-test-kafka: setup ## tests on Kafka and Spark, by two workers (ARGS="tests/cases -x": only these)
+test-kafka: setup ## tests on Kafka and Spark, by three workers (ARGS="tests/cases -x": only these)
 	@echo "== tests on Kafka and Spark"
-	@$(BIN)/python -m pytest -q -n 2 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
+	@$(BIN)/python -m pytest -q -n 3 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
 
 test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect
 	@$(BIN)/python -m pytest -q -m long $(ARGS)

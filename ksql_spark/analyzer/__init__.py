@@ -34,6 +34,7 @@ from ksql_spark.analyzer.rows.recomputing import (
     bind_recomputation,
     bind_selection,
     is_recomputable,
+    other_way,
 )
 from ksql_spark.analyzer.rows.row_changes import BoundChange, bind_row_change
 from ksql_spark.analyzer.rows.tracing import (
@@ -90,6 +91,7 @@ __all__ = [
     "kind_of_result",
     "mirrored_withins",
     "moment_ms",
+    "other_way",
     "refreshed",
     "topic_of",
     "traces_of_all",

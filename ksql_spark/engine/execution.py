@@ -36,6 +36,7 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.runtime.command_log import Command, encode
+from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.statements import Action, Immediate, Logged, Services, StatementContext, handle
@@ -205,7 +206,8 @@ class StatementExecutor:
                     # without the lock: an action that waits must not block other requests
                     with planning(request, services):
                         waiting.action.first()
-                    entity = waiting.action.run()
+                    with jobs_reported():
+                        entity = waiting.action.run()
                 if entity is not None:
                     entities.append(entity)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.masking import masked
 from ksql_spark.spark import jvm
+
+log = logging.getLogger(__name__)
 
 USER, SYSTEM, UNKNOWN = "USER", "SYSTEM", "UNKNOWN"
 
@@ -121,6 +128,22 @@ def job_failure(error: BaseException) -> KsqlError:
         if mark in text:
             return KsqlError("INVALID_STATEMENT", reason=what, hint=hint)
     return KsqlError("INTERNAL", reason=reason(error).removesuffix("."))
+
+
+@contextmanager
+def jobs_reported() -> Iterator[None]:
+    """Say why a statement's jobs failed.
+
+    Raises:
+        KsqlError: SPARK_RESTARTING if the JVM is gone; as job_failure.
+    """
+    try:
+        yield
+    except (PySparkException, jvm.JvmError) as error:
+        if jvm.is_gone(error):
+            raise KsqlError("SPARK_RESTARTING") from None
+        log.exception("a statement's job failed")
+        raise job_failure(error) from None
 
 
 def data_loss(error: BaseException | None) -> str | None:

@@ -184,3 +184,45 @@ INSERT INTO bytes (ROWTIME, data) VALUES (62000, 'no JSON');
     # the late record is in the row neither with it nor without it
     (row,) = first()["BY_MINUTE"]
     assert (row["before"], row["after"]["C"]) == (None, 1)
+
+
+def test_sessions_and_over(told: Callable[[str], dict[str, Any]]) -> None:
+    """A record joins two sessions, and is the row before another one."""
+    told(f"""
+CREATE STREAM clicks (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '{PREFIX}clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE visits AS SELECT k, COUNT(*) AS n FROM clicks
+  WINDOW SESSION (10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT CHANGES;
+CREATE STREAM steps AS SELECT k, v, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS p
+  FROM clicks EMIT CHANGES;
+INSERT INTO clicks (ROWTIME, k, v) VALUES (1000, 'a', 1);
+INSERT INTO clicks (ROWTIME, k, v) VALUES (8000, 'a', 2);
+INSERT INTO clicks (ROWTIME, k, v) VALUES (15000, 'a', 3);
+""")
+
+    def effects(offset: int) -> dict[str, Any]:
+        found = told(f"EXPLAIN RECORD '{PREFIX}clicks' PARTITION 0 OFFSET {offset};")["queries"]
+        return {each["name"]: each for each in found}
+
+    def visit(n: int, start: int, end: int) -> dict[str, Any]:
+        return {"K": "a", "N": n, "WINDOWSTART": start, "WINDOWEND": end}
+
+    def told_rows(of: dict[str, Any]) -> list[Any]:
+        return sorted(((row["before"], row["after"]) for row in of["rows"]), key=str)
+
+    until(lambda: [row["offset"] for row in effects(2)["STEPS"]["rows"]] == [2], lambda: effects(2))
+    joined = [(None, visit(3, 1000, 15000)), (visit(1, 1000, 1000), None), (visit(1, 15000, 15000), None)]
+    until(lambda: told_rows(effects(1)["VISITS"]) == joined, lambda: effects(1))
+    found = effects(1)
+    assert (found["VISITS"]["outcome"], found["STEPS"]["outcome"]) == ("changed", "changed")
+    assert told_rows(found["STEPS"]) == [
+        (None, {"K": "a", "V": 2, "P": 1, "ROWTIME": 8000}),
+        (None, {"K": "a", "V": 3, "P": 2, "ROWTIME": 15000}),
+        ({"K": "a", "V": 3, "P": 1, "ROWTIME": 15000}, None),
+    ]
+    # in a session that was over
+    told("INSERT INTO clicks (ROWTIME, k, v) VALUES (60000, 'a', 4);")
+    told("INSERT INTO clicks (ROWTIME, k, v) VALUES (9000, 'a', 5);")
+    until(lambda: effects(4)["VISITS"]["outcome"] == "late", lambda: effects(4))
+    assert effects(4)["VISITS"]["rows"] == []
+    assert told_rows(effects(1)["VISITS"]) == joined

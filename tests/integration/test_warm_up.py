@@ -11,6 +11,7 @@ import pytest
 from ksql_spark.config import Config
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.runtime.driver import warm_up as warming
 from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.storage import LocalFolder
@@ -52,7 +53,9 @@ def test_it_runs_and_leaves_nothing(
     kafka_admin: KafkaAdmin,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(warming, "TIMEOUT_S", TIMEOUT_S)
     warm_up, prefix = make(True)
     with caplog.at_level("INFO"):
         warm_up.start()
@@ -80,7 +83,9 @@ def test_it_is_stopped_in_the_middle(
     kafka_admin: KafkaAdmin,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(warming, "TIMEOUT_S", TIMEOUT_S)
     warm_up, prefix = make(True)
     warm_up.start()
     deadline = time.monotonic() + TIMEOUT_S

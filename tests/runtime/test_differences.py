@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from ksql_spark.kafka.consumer import Record
+from ksql_spark.kafka.transactions import Written
 from ksql_spark.runtime.queries import differences
 from ksql_spark.runtime.queries.differences import Differences, changes, count, latest
 
@@ -52,6 +53,12 @@ def test_transactions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert written == [[b"1", b"2", None], [b"4", b"a long value"], [b"6"]]
     differences.write(cast(Any, writer), "x", [])
     assert len(written) == 3
+    # what says that the rows are right comes with the last of them
+    mark = Written("log", None, b"mark")
+    for count_, last in ((5, [b"1", b"1", b"mark"]), (6, [b"mark"]), (0, [b"mark"])):
+        differences.write(cast(Any, writer), "x", topic(*[("k", "1")] * count_), [mark])
+        assert written[-1] == last and sum(map(len, written[3:])) == count_ + 1
+        del written[3:]
 
 
 def test_a_key_that_moved_to_another_partition_leaves_a_tombstone() -> None:

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.expressions.calls import call
-from ksql_spark.analyzer.rows.recomputing import alone
+from ksql_spark.analyzer.rows.recomputing import alone, other_way
 from ksql_spark.analyzer.rows.traced_groups import Parts
 from ksql_spark.analyzer.rows.traced_plans import Tracer, added, all_of, any_of, kept_column, place
 from ksql_spark.expressions import Call, ColumnRef, Expression, Literal
 from ksql_spark.expressions import walk as parts_of
 from ksql_spark.functions import registry
+from ksql_spark.grammar.statements.lifecycle import ReplayLateRows
 from ksql_spark.metastore.calendars import DAY_MS
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
@@ -79,18 +80,20 @@ def bind_pairs(query: PersistentQuery, statement: exp.Expr, what: str) -> Pairs:
     nodes = list(walk(query.root))
     joins = [node for node in nodes if isinstance(node, Join)]
     sources = [node.source for node in nodes if isinstance(node, Source)]
+    hint = None if isinstance(statement, ReplayLateRows) else other_way(query.sink)
     is_simple = all(isinstance(node, (Join, Source, *_PASSED)) for node in nodes) and len(joins) == 1
     if not is_simple or joins[0].within is None or joins[0].join == SEMI or any(s.is_table for s in sources):
         raise invalid(
             f"{what} of a join finds the pairs that one join of two streams WITHIN a time has "
             "missed; this query has other steps, too.",
             statement,
-            hint="CREATE STREAM … AS the join alone, and the other steps over that.",
+            hint=hint or "CREATE STREAM … AS the join alone, and the other steps over that.",
         )
     if len({source.topic for source in sources}) < 2:
         raise invalid(
             f"{what} cannot tell the sides of a join of topic {sources[0].topic} with itself.",
             statement,
+            hint=hint,
         )
     for expression in (each for node in nodes for each in _expressions(node)):
         for part in parts_of(expression):
@@ -100,6 +103,7 @@ def bind_pairs(query: PersistentQuery, statement: exp.Expr, what: str) -> Pairs:
                     f"{what} compares pairs with the rows that are there, but "
                     f"{part.function}() gives another value each time.",
                     statement,
+                    hint=hint,
                 )
     parts = Parts.of(query.root, (column.name for column in query.sink.schema.columns))
     tracer = Tracer(is_ordered=False, statement=what, asks=True)

@@ -16,6 +16,8 @@ from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.rows.traced_groups import Parts, grouped, of_groups, windowed
 from ksql_spark.analyzer.rows.traced_plans import Tracer, added, place
 from ksql_spark.expressions import Case, ColumnRef, Expression, Literal, columns_in
+from ksql_spark.grammar.statements.lifecycle import ReplayLateRows
+from ksql_spark.metastore.sources import DataSource
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
 from ksql_spark.plan.nodes import Filter, FlatMap, Node, Project, SelectKey, Source
@@ -153,9 +155,23 @@ def _refuse(query: PersistentQuery, statement: exp.Expr, what: str) -> NoReturn:
         f"{what} computes rows of closed windows again: those of a GROUP BY of one stream in SESSION "
         "windows, or TUMBLING or HOPPING windows of a fixed size.",
         statement,
-        hint=f"CREATE OR REPLACE TABLE {name} WITH (EVOLVE = 'backfill') AS the same SELECT computes all "
-        "rows again, and writes those that differ.",
+        hint=other_way(query.sink, are_late=isinstance(statement, ReplayLateRows)),
     )
+
+
+def other_way(sink: DataSource, *, are_late: bool = False) -> str:
+    """How all rows of a query are computed again.
+
+    Args:
+        sink: what it writes.
+        are_late: whether the rows are wanted that came too late: they would do so again.
+    """
+    longer = " with a longer GRACE PERIOD" if are_late and sink.window is not None else ""
+    if not sink.is_table:
+        again = f"CREATE STREAM … WITH (START = 'earliest') AS the same SELECT{longer}"
+        return f"{again} computes all rows of the records that are there, as another stream."
+    again = f"CREATE OR REPLACE TABLE {sink.name} WITH (EVOLVE = 'backfill') AS the same SELECT{longer}"
+    return f"{again} computes all rows of the records that are there, and writes those that differ."
 
 
 def bind_selection(
@@ -179,5 +195,5 @@ def bind_selection(
 
 __all__ = [
     "ASKED", "OFFSET", "PARTITION", "Recomputation", "alone", "bind_recomputation", "bind_selection",
-    "is_recomputable",
+    "is_recomputable", "other_way",
 ]  # fmt: skip

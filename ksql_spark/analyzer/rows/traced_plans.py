@@ -109,10 +109,13 @@ class Tracer:
         is_ordered: whether the order is needed in which a task takes the rows.
         statement: its words, for errors.
         asks: whether rows tell which records of streams are asked for (Added.is_asked).
+        computes: whether results of OVER over numbers of rows are computed.
     """
 
-    def __init__(self, *, is_ordered: bool, statement: str = "EXPLAIN ROW", asks: bool = False) -> None:
-        self._statement, self._asks = statement, asks
+    def __init__(
+        self, *, is_ordered: bool, statement: str = "EXPLAIN ROW", asks: bool = False, computes: bool = False
+    ) -> None:
+        self._statement, self._asks, self._computes = statement, asks, computes
         self.inputs: list[Source] = []
         self.steps: list[str] = []
         self.joins_versions = False
@@ -270,7 +273,7 @@ class Tracer:
         self._unknown |= {name for name, depends in unknown.items() if depends}
 
     def _over(self, node: Over) -> Node:
-        """Replace OVER by columns that identify a row's frames; LEAD adds a step for rows that still wait."""
+        """Add columns that identify a row's frames; LEAD adds a step for rows that still wait."""
         rows, below = self._since(node.child)
         self.check(*node.keys)
         self._column_count += 1
@@ -298,12 +301,16 @@ class Tracer:
         by_row = [f for f in node.calls if f.range_ms is None]
         self.frames.append(_Frames(tuple(keys), at, tuple(by_row), when, tuple(by_time)))
         ahead = -min([0, *(f.last or 0 for f in by_row)])
-        columns = [NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls]
+        columns: list[NamedExpression] = []
+        if self._computes and not by_time:
+            rows = BatchOver(rows, tuple(keys), below.arrivals, node.calls)
+        else:
+            columns += (NamedExpression(f.call.name, Literal(None, f.call.type)) for f in node.calls)
+            self._unknown |= {f.call.name for f in node.calls}
         if ahead and node.within_ms is None:
             has_come = call("=", [numbered("COUNT", _ONE, -ahead, -ahead), _ONE], None)
             more = "another row" if ahead == 1 else f"{ahead} more rows"
             columns.append(self._step(f"LEAD waits for {more} of its group", has_come))
-        self._unknown |= {f.call.name for f in node.calls}
         return with_columns(rows, columns)
 
     def with_frames(self, carried: Node, condition: Expression) -> Node:

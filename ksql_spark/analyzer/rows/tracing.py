@@ -33,6 +33,7 @@ from ksql_spark.plan.nodes import Aggregate, Filter, Node, Project, Source, Unio
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import walk
 from ksql_spark.schema import (
+    LATEST_TIME_MS,
     PSEUDO_COLUMNS,
     ROWOFFSET,
     ROWPARTITION,
@@ -228,12 +229,14 @@ def _trace(parts: Parts, condition: Expression, where: exp.Expr | None) -> Trace
 def windows_of(query: PersistentQuery, time_ms: int) -> list[tuple[int, int]] | None:
     """The bounds of the windows of a query's aggregate that take a record of this time; [] without windows.
 
-    None: which ones they are depends on other records.
+    Sessions, which depend on other records, are one window of all times. None: they cannot be computed.
     """
     aggregates = [Parts.of(select, ()).aggregate for select in _selects(query)]
     window = next((a.window_spec for a in aggregates if a is not None and a.window_spec is not None), None)
     if window is None:
         return []
+    if window.kind == "SESSION":
+        return [(0, LATEST_TIME_MS)]
     if window.kind not in ("HOPPING", "TUMBLING"):
         return None
     if window.calendar is not None:
@@ -245,7 +248,7 @@ def windows_of(query: PersistentQuery, time_ms: int) -> list[tuple[int, int]] | 
 
 
 def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> tuple[Effect, ...]:
-    """What computes the result of a query from its inputs; of windows only the given ones.
+    """What computes the result of a query from its inputs; of windows only the given ones, but all sessions.
 
     Raises:
         KsqlError: the query has a step that cannot be traced.
@@ -255,7 +258,7 @@ def bind_effects(query: PersistentQuery, windows: Sequence[tuple[int, int]]) -> 
 
 def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, int]]) -> Effect:
     aggregate = parts.aggregate
-    tracer = Tracer(is_ordered=parts.is_ordered)
+    tracer = Tracer(is_ordered=parts.is_ordered, computes=True)
     carried = tracer.carried(parts.below)
     rows: Node = Filter(carried, tracer.passes)
     columns = [
@@ -292,7 +295,8 @@ def _effect(query: PersistentQuery, parts: Parts, windows: Sequence[tuple[int, i
         rows = Filter(_in_calendar(rows, windows), call("IS NOT NULL", [ColumnRef(WINDOWEND, BIGINT)], None))
     elif parts.window is not None:
         rows = windowed(rows, aggregate)
-        rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
+        if parts.window.kind != "SESSION":
+            rows = Filter(rows, any_of([_is_window(bounds) for bounds in windows]))
     result = grouped(rows, parts, tracer)
     if parts.having is not None:
         result = Filter(result, parts.having)

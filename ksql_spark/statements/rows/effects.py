@@ -25,6 +25,7 @@ from ksql_spark.grammar.statements.describe import ExplainRecord
 from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan.queries import PersistentQuery
+from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.reprocessing import revision_of
 from ksql_spark.spark import tracing
@@ -203,7 +204,8 @@ class _Walk:
             result.notes.append(f"EXPLAIN RECORD ends {limits}: ask again with the record of a row above.")
         else:
             try:
-                self._find(query, result)
+                with jobs_reported():
+                    self._find(query, result)
             except KsqlError as error:
                 result.outcome = "unknown"
                 result.notes.append(error.message)
@@ -235,7 +237,7 @@ class _Walk:
                 result.reason(" ".join(str(text) for text in (message, cause, since) if text))
         if None in of_times:
             result.outcome = "unknown"
-            result.notes.append("Rows of windows that depend on other records are not told.")
+            result.notes.append("Rows of SLIDING and CUMULATIVE windows are not computed here.")
         elif times:
             self._change(query, bound, windows, result, late, is_late=is_late)
         if result.outcome != "changed" and (is_failed or is_late):

@@ -15,7 +15,6 @@ from ksql_spark.grammar.nodes import LogOf, Select, Statement, SubQuery
 from ksql_spark.grammar.statements import lifecycle
 from ksql_spark.grammar.statements.lifecycle import ReplayErrors
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import UnionAll
 from ksql_spark.plan.operations import state_text
@@ -149,7 +148,7 @@ def _replayable(statement: ReplayErrors, context: StatementContext) -> ManagedQu
         raise invalid(
             f"The errors of {query_id} cannot be replayed: {problem}",
             statement.this,
-            hint=_other_way(query.plan.sink),
+            hint=analyzer.other_way(query.plan.sink),
         )
     check_marks(statement, context)
     return query
@@ -185,14 +184,6 @@ def _problem(plan: Plan) -> str | None:
     if plan.inner or plan.last.record_topic is None:
         return "its key has the name of a pseudo column, which is needed to find records."
     return None
-
-
-def _other_way(sink: DataSource) -> str:
-    """How rows get right whose errors cannot be replayed."""
-    if not sink.is_table:
-        return "CREATE STREAM … AS the same SELECT, from the earliest offsets, computes all rows again."
-    again = f"CREATE OR REPLACE TABLE {sink.name} WITH (EVOLVE = 'backfill') AS the same SELECT computes"
-    return f"{again} all rows again, and writes those that differ."
 
 
 def bind_entries(statement: lifecycle.Replay, selection: str, context: StatementContext) -> Job:

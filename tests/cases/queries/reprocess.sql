@@ -94,25 +94,25 @@ REPROCESS copies;
 --   ^^^^^^^^^^^^^^^^
 REPROCESS sums;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows of the records that are there, and writes those that differ.
 -- line 1:1
 --   REPROCESS sums
 --   ^^^^^^^^^^^^^^
 REPLAY LATE ROWS OF CTAS_SUMS_2;
 --@error: INVALID_STATEMENT
--- REPLAY LATE ROWS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPLAY LATE ROWS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE SUMS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows of the records that are there, and writes those that differ.
 -- line 1:1
 --   REPLAY LATE ROWS OF CTAS_SUMS_2
 --   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 REPROCESS visits;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE VISITS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE VISITS WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows of the records that are there, and writes those that differ.
 -- line 1:1
 --   REPROCESS visits
 --   ^^^^^^^^^^^^^^^^
 REPROCESS joined;
 --@error: INVALID_STATEMENT
--- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE JOINED WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows again, and writes those that differ.
+-- REPROCESS computes rows of closed windows again: those of a GROUP BY of one stream in SESSION windows, or TUMBLING or HOPPING windows of a fixed size. CREATE OR REPLACE TABLE JOINED WITH (EVOLVE = 'backfill') AS the same SELECT computes all rows of the records that are there, and writes those that differ.
 -- line 1:1
 --   REPROCESS joined
 --   ^^^^^^^^^^^^^^^^

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from ksql_spark import analyzer
 from ksql_spark.authorization import Rights
@@ -12,7 +13,8 @@ from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.queries import PersistentQuery
-from ksql_spark.spark import tracing
+from ksql_spark.schema import LATEST_TIME_MS
+from ksql_spark.spark import jvm, tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, TracedRecords, WrittenRow
 from ksql_spark.statements.rows import effects
 from ksql_spark.statements.rows import tracing as rows
@@ -115,6 +117,22 @@ def test_a_record_is_followed_to_the_last_table(world: World, finding: Finding) 
     assert finding.edits == [[{(0, 7): gone}], [{(0, 7): gone}], [{(0, 7): replaced}]]
 
 
+def test_a_job_that_fails(world: World, finding: Finding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is told, as for a query; EXPLAIN RECORD goes on with the next query."""
+
+    def fail(*_: Any, **__: Any) -> TracedRecords:
+        raise PySparkException("[SOME_CONDITION] Timed out waiting for a node assignment.")
+
+    world.run(CHAIN)
+    monkeypatch.setattr(tracing, "find", fail)
+    error = world.refused("EXPLAIN ROW FROM y WHERE w = 'tea';")
+    assert error.condition == "INTERNAL" and "Timed out waiting for a node assignment" in error.message
+    (a,) = world.one("EXPLAIN RECORD 's' PARTITION 0 OFFSET 7;")["queries"]
+    assert a["outcome"] == "unknown" and "Timed out waiting for a node assignment" in a["notes"][0]
+    monkeypatch.setattr(jvm, "is_gone", lambda _: True)
+    assert world.refused("EXPLAIN ROW FROM y WHERE w = 'tea';").condition == "SPARK_RESTARTING"
+
+
 def test_a_dropped_record_is_not_followed(world: World, finding: Finding) -> None:
     world.run(CHAIN)
     finding.used = 1
@@ -130,6 +148,7 @@ def test_windows(world: World) -> None:
           WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 4 SECONDS) GROUP BY k HAVING COUNT(*) > 1;
         CREATE TABLE m1 AS SELECT k, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MONTH) GROUP BY k;
         CREATE TABLE s1 AS SELECT k, COUNT(*) AS n FROM s WINDOW SESSION (10 SECONDS) GROUP BY k;
+        CREATE TABLE g1 AS SELECT k, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 10 SECONDS) GROUP BY k;
         CREATE TABLE p1 AS SELECT k, LATEST_BY_OFFSET(v) AS n FROM s GROUP BY k;
     """)
     assert analyzer.windows_of(bound(world, "T1"), 12_345) == [(10_000, 20_000)]
@@ -139,7 +158,8 @@ def test_windows(world: World) -> None:
         (12_000, 22_000),
     ]
     assert analyzer.windows_of(bound(world, "H1"), 4_500) == [(0, 10_000), (4_000, 14_000)]
-    assert analyzer.windows_of(bound(world, "S1"), 12_345) is None
+    assert analyzer.windows_of(bound(world, "S1"), 12_345) == [(0, LATEST_TIME_MS)]
+    assert analyzer.windows_of(bound(world, "G1"), 12_345) is None
     assert analyzer.windows_of(bound(world, "M1"), 12_345) == [(0, 31 * 86_400_000)]
     assert analyzer.windows_of(bound(world, "P1"), 12_345) == []
     (effect,) = analyzer.bind_effects(bound(world, "H1"), [(4_000, 14_000), (8_000, 18_000)])

@@ -108,6 +108,17 @@ REFUSED = [
     ),
     ("CREATE TABLE u AS SELECT * FROM t EMIT CHANGES;", "reads a table"),
     ("CREATE STREAM u AS SELECT k, v FROM s UNION ALL SELECT k, v + 1 FROM s EMIT CHANGES;", "UNION ALL"),
+    ("CREATE STREAM u AS SELECT k, v FROM s UNION ALL SELECT k, v + 1 FROM s;", "WITH (START = 'earliest')"),
+    (
+        "CREATE STREAM i AS SELECT a.k AS k, b.v AS v FROM s a JOIN s b WITHIN 1 HOUR ON a.k = b.k;",
+        "WITH (START = 'earliest')",
+    ),
+    (
+        "CREATE STREAM r (k STRING KEY, x INT) WITH (KAFKA_TOPIC='r', VALUE_FORMAT='JSON', PARTITIONS=3);"
+        "CREATE STREAM i AS SELECT s.k AS k, COUNT(*) OVER (PARTITION BY s.k ORDER BY ROWTIME) AS n "
+        "FROM s JOIN r WITHIN 1 HOUR ON s.k = r.k;",
+        "WITH (START = 'earliest')",
+    ),
 ]
 
 
