@@ -14,10 +14,8 @@ import pytest
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import Record, TopicReader
 from tests.integration.kafka_streams_model import Changes
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
-#: nothing new for so long: nothing more comes. It only matters where a test fails
-QUIET_S = 60.0
 HOUR_MS = 3_600_000
 BEGAN_MS = 1_700_000_000_000
 PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
@@ -33,7 +31,7 @@ class Sink:
     def wait(self, is_there: Callable[[Sink], bool]) -> None:
         """Take in records until it is so, or none come any more."""
         while not is_there(self):
-            batch = self._reader.poll_batch(QUIET_S)
+            batch = self._reader.poll_batch(TIMEOUT_S)
             if not batch:
                 return
             self.records += batch
