@@ -7,6 +7,7 @@ import dataclasses
 import gc
 import os
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,19 +33,48 @@ SPLIT_MODULES = {
     "tests/kafka/test_membership.py",
     "tests/runtime/test_placement.py",
 }
+#: modules that mostly wait, for processes or for time: workers begin with them
+WAITING_MODULES = {
+    "tests/kafka/test_membership.py",
+    "tests/lake/test_compaction.py",
+    "tests/runtime/test_placement.py",
+    "tests/server/test_server_connections.py",
+    "tests/server/test_server_main.py",
+    "tests/shell/test_shell_main.py",
+    "tests/shell/test_shell_terminal.py",
+    "tests/tools/test_cut_over.py",
+}
 
 
 class Scheduling(LoadScopeScheduling):
     """Gives each worker whole modules, since the tests of a module share fixtures, but splits some."""
 
     def _split_scope(self, nodeid: str) -> str:
-        module = nodeid.partition("::")[0]
+        module = _module(nodeid)
         return nodeid if module in SPLIT_MODULES else module
 
 
+def _module(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
-    """Distribute tests over the workers of ``-n``."""
+    """Distribute tests over the workers of ``-n``, in the order of ``pytest_collection_modifyitems``."""
+    config.option.loadscopereorder = False
     return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let workers begin with modules that wait, and then with those of most tests; cases fill the gaps."""
+    if not hasattr(config, "workerinput"):
+        return
+    sizes = Counter(_module(item.nodeid) for item in items)
+
+    def order(item: pytest.Item) -> tuple[bool, int, str]:
+        module = _module(item.nodeid)
+        return module not in WAITING_MODULES, 0 if module in SPLIT_MODULES else -sizes[module], module
+
+    items.sort(key=order)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

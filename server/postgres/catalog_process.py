@@ -233,7 +233,8 @@ class _Process:
             self._child.stdin.close()
         if self._child.wait() == -signal.SIGALRM:
             message = (
-                f"The query of the catalog takes more than statement_timeout, which is at most {MAX_S:g} s."
+                "canceling statement due to statement timeout, which is at most"
+                f" {MAX_S:g} s for a query of the catalog"
             )
             return CatalogError("57014", message)
         return CatalogError("53200", "The query of the catalog takes more memory than there is for it.")

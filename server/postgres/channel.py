@@ -222,7 +222,7 @@ class Channel:
             return await self._host.work(work)
 
     async def unless_cancelled(self, task: asyncio.Future[Any]) -> Any:
-        """The task's result; raises when the client cancels, or has gone."""
+        """The task's result; raises, and cancels the task, when the client cancels or has gone."""
         cancelled = asyncio.ensure_future(self._cancelled.wait())
         gone = asyncio.ensure_future(self._gone.wait())
         try:
@@ -233,5 +233,5 @@ class Channel:
                 raise ConnectionResetError("the client has gone")
             raise Failure("57014", CANCELLED)
         finally:
-            cancelled.cancel()
-            gone.cancel()
+            for one in (task, cancelled, gone):
+                one.cancel()

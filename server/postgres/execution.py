@@ -345,7 +345,7 @@ class Execution:
                 return
         start = asyncio.ensure_future(self._host.query(request))
         try:
-            stream = await self._channel.unless_cancelled(start)
+            stream = await self._channel.unless_cancelled(asyncio.shield(start))
         except BaseException:
             request.cancelled.set()
             start.add_done_callback(self._abandon)
@@ -371,7 +371,7 @@ class Execution:
             yield ()
             while True:
                 read = asyncio.ensure_future(self._host.read_rows(stream, stream.read, _READ_S))
-                rows = await self._channel.unless_cancelled(read)
+                rows = await self._channel.unless_cancelled(asyncio.shield(read))
                 if rows is None:
                     return
                 yield Placed((row.values for row in rows), stream.continuation)
@@ -438,8 +438,6 @@ class Execution:
             answer = await self._channel.unless_cancelled(asking)
         except CatalogError as error:
             raise Failure(error.state, error.message) from None
-        finally:
-            asking.cancel()
         portal.held = sum(map(len, answer.pieces))
         others = [*self.portals.values(), *self._cursors.values()]
         if portal.held + sum(one.held for one in others if one is not portal) > _MAX_HELD_BYTES:

@@ -120,12 +120,19 @@ class Port:
         self._run(self._listener.start())
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._run(self._listener.stop())
+        if error is None:
+            self._run(self._other_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(SOON_S)
         self._loop.close()
         self.host.release_threads()
+
+    async def _other_tasks(self) -> None:
+        """Return once the loop has no other task: what a closed port started comes to its end."""
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(others)
 
     def _run(self, work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(SOON_S)

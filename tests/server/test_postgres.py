@@ -658,7 +658,7 @@ ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELEC
 def test_a_query_of_the_catalog_without_an_end(port: Port) -> None:
     with port.connect() as connection:
         connection.execute("SET statement_timeout = '100ms'")
-        with pytest.raises(psycopg.errors.QueryCanceled, match="takes more than"):
+        with pytest.raises(psycopg.errors.QueryCanceled, match="statement timeout"):
             connection.execute(ENDLESS)
         connection.execute("SET statement_timeout = 0")
         assert connection.execute("SELECT 1").fetchone() == (1,)
