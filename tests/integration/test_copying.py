@@ -67,7 +67,10 @@ def test_a_file_goes_in_and_comes_out(
     assert in_duckdb(tmp_path / "back.csv") == in_duckdb(there)
     # a row that does not fit ends it, after those before it
     answer = httpx.post(
-        f"{url}/copy/{name}", content=b"id,amount\n1,1\n2,x\n", headers={"Content-Type": "text/csv"}
+        f"{url}/copy/{name}",
+        content=b"id,amount\n1,1\n2,x\n",
+        headers={"Content-Type": "text/csv"},
+        timeout=TIMEOUT_S,
     )
     assert answer.status_code == 400
     assert "line 3: 'x' in amount is no DECIMAL. 1 row was written before it." in answer.json()["message"]

@@ -32,7 +32,7 @@ def test_sigterm_while_queries_run(tmp_path: Path) -> None:
             CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
             CREATE STREAM t AS SELECT a + 1 AS b FROM s EMIT CHANGES;
         """)
-        assert httpx.get(f"{server.url}/healthcheck").json()["isHealthy"] is True
+        assert httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"] is True
         with httpx.stream(
             "POST",
             f"{server.url}/query-stream",
