@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import struct
-import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -14,12 +13,9 @@ import pytest
 
 from ksql_spark.engine import Engine
 from ksql_spark.kafka.consumer import Record, TopicReader
-from ksql_spark.statements.definitions.swaps import progress
 from tests.integration.kafka_streams_model import Changes
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
-#: nothing new for so long: nothing more comes. It only matters where a test fails
-QUIET_S = 60.0
 HOUR_MS = 3_600_000
 BEGAN_MS = 1_700_000_000_000
 PROPERTIES = {"auto.offset.reset": "earliest", "ksql.checkpoint.interval.ms": "5000"}
@@ -35,7 +31,7 @@ class Sink:
     def wait(self, is_there: Callable[[Sink], bool]) -> None:
         """Take in records until it is so, or none come any more."""
         while not is_there(self):
-            batch = self._reader.poll_batch(QUIET_S)
+            batch = self._reader.poll_batch(TIMEOUT_S)
             if not batch:
                 return
             self.records += batch
@@ -106,9 +102,17 @@ def _fail(wrong: str) -> None:
 
 
 def wait_until_all_is_read(engine: Engine, topic: str) -> None:
-    """Wait for a checkpoint of the query that writes ``topic``, after the last records of its sources."""
-    (query,) = (query for query in engine.services.queries.all() if query.plan.sink.topic == topic)
-    deadline = time.monotonic() + TIMEOUT_S
-    while progress(query, engine.services).unread:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    """Wait for a checkpoint of each sub-topology of the query that writes ``topic``, after its last records.
+
+    A query that is dropped stops reading in all of them at once, so those of internal topics count, too.
+    """
+    services = engine.services
+    (query,) = (query for query in services.queries.all() if query.plan.sink.topic == topic)
+    for number, stage in enumerate(query.plan.stages):
+        until(lambda: services.queries.checkpoints.has_reached(query, number, ends(engine, stage.topics)))  # noqa: B023
+
+
+def ends(engine: Engine, topics: Iterable[str]) -> Mapping[tuple[str, int], int]:
+    """Where topics end now."""
+    admin = engine.services.admin
+    return admin.committed_ends(*admin.expanded(topics))

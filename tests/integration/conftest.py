@@ -20,6 +20,7 @@ from tests.integration.cluster_servers import PREFIX
 from tests.integration.own_server import Server
 from tests.registry_server import RegistryServer
 from tests.server.live_server import LiveServer
+from tests.waiting import TIMEOUT_S
 
 Post = Callable[..., httpx.Response]
 
@@ -37,7 +38,7 @@ def post(url: str) -> Post:
 
     def send(text: str, **properties: Any) -> httpx.Response:
         body = {"ksql": text, "streamsProperties": {"auto.offset.reset": "earliest"} | properties}
-        return httpx.post(f"{url}/ksql", json=body, timeout=120)
+        return httpx.post(f"{url}/ksql", json=body, timeout=TIMEOUT_S)
 
     return send
 

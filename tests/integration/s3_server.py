@@ -34,7 +34,7 @@ class S3Server:
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             try:
-                httpx.put(f"{self.url}/{self._bucket}").raise_for_status()
+                httpx.put(f"{self.url}/{self._bucket}", timeout=TIMEOUT_S).raise_for_status()
                 return self
             except httpx.TransportError:
                 assert self._process.poll() is None and time.monotonic() < deadline
@@ -78,7 +78,9 @@ class S3Server:
         token: dict[str, str] = {}
         while True:
             query = {"list-type": "2", "prefix": prefix, **token}
-            answer = ElementTree.fromstring(httpx.get(f"{self.url}/{self._bucket}", params=query).text)
+            answer = ElementTree.fromstring(
+                httpx.get(f"{self.url}/{self._bucket}", params=query, timeout=TIMEOUT_S).text
+            )
             names += [str(key.text) for key in answer.iterfind(".//{*}Key")]
             following = answer.findtext("{*}NextContinuationToken")
             if following is None:

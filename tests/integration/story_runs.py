@@ -181,7 +181,7 @@ class StoryRun:
 
     def lookup(self, sql: str) -> list[Row]:
         """What a pull query answers over REST."""
-        answer = httpx.post(f"{self.url}/query-stream", json={"sql": sql}, timeout=60, trust_env=False)
+        answer = httpx.post(f"{self.url}/query-stream", json={"sql": sql}, timeout=TIMEOUT_S, trust_env=False)
         assert answer.status_code == 200, answer.text
         header, *rows = (json.loads(line) for line in answer.text.splitlines())
         return [dict(zip(header["columnNames"], row, strict=True)) for row in rows]
@@ -201,7 +201,7 @@ class StoryRun:
     def _push(self, sql: str) -> None:
         """Wait for the first row of a push query."""
         body = {"sql": sql.replace(";", " LIMIT 1;"), "properties": {"auto.offset.reset": "earliest"}}
-        answer = httpx.post(f"{self.url}/query-stream", json=body, timeout=60, trust_env=False)
+        answer = httpx.post(f"{self.url}/query-stream", json=body, timeout=TIMEOUT_S, trust_env=False)
         assert len(answer.text.splitlines()) >= 2, f"{sql} {answer.text}"
 
     def _read(self, name: str, is_enough: Callable[[list[Any]], bool]) -> list[tuple[Any, Row | None]]:

@@ -20,7 +20,7 @@ from ksql_spark.shell.main import main
 from tests.integration.archives import HOURS, START_MS, STREAM, SUMS, Records, configure, remove
 from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -421,14 +421,13 @@ def test_a_batch_over_an_archive_and_a_lake(tmp_path: Path, capsys: pytest.Captu
         )
         records = Records(server.bootstrap_servers(), "trips", seed=6)
         records.send(1_000)
-        deadline = time.monotonic() + TIMEOUT_S
-        while True:
+
+        def kept() -> dict[int, int]:
             (told,) = server.execute("DESCRIBE SINK kept;")
-            kept = {p["partition"]: p["offset"] for p in told["positions"]}
-            if sum(kept.values()) == 1_000:
-                break
-            assert time.monotonic() < deadline
-        remove(server.bootstrap_servers(), "trips", {p: end // 2 for p, end in kept.items()})
+            return {p["partition"]: p["offset"] for p in told["positions"]}
+
+        until(lambda: sum(kept().values()) == 1_000)
+        remove(server.bootstrap_servers(), "trips", {p: end // 2 for p, end in kept().items()})
         archived = f", ARCHIVE='{archive}'"
         file.write_text(
             f"CREATE STREAM trips {STREAM.format(topic='trips', more=archived)};"
@@ -442,8 +441,8 @@ def test_a_batch_over_an_archive_and_a_lake(tmp_path: Path, capsys: pytest.Captu
         (queries,), (sinks,) = server.execute("SHOW QUERIES;"), server.execute("SHOW SINKS;")
         assert not [q for q in queries["queries"] if q["queryType"] == "PERSISTENT"]
         assert [sink["name"] for sink in sinks["sinks"]] == ["KEPT"]
-        while sorted(server.rows("SELECT k, c, s FROM sums;")) != sorted(map(list, records.sums())):
-            assert time.monotonic() < deadline
+        sums = sorted(map(list, records.sums()))
+        until(lambda: sorted(server.rows("SELECT k, c, s FROM sums;")) == sums)
         assert sorted(server.rows("SELECT zone, c FROM zoned;")) == [["z0", 3], ["z1", 2]]
         assert duckdb.sql(f"SELECT COUNT(*), MIN(N) FROM '{out}/*.parquet'").fetchall() == [(500, 500)]
 
@@ -451,5 +450,5 @@ def test_a_batch_over_an_archive_and_a_lake(tmp_path: Path, capsys: pytest.Captu
         as_of = ["--batch", "--as-of", str(records.sent[599][2])]
         assert main(["run", str(file), "--server", server.url, *as_of]) == 0, capsys.readouterr().err
         records.sent[600:] = []
-        while sorted(server.rows("SELECT k, c, s FROM sums_then;")) != sorted(map(list, records.sums())):
-            assert time.monotonic() < deadline
+        then = sorted(map(list, records.sums()))
+        until(lambda: sorted(server.rows("SELECT k, c, s FROM sums_then;")) == then)

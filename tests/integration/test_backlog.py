@@ -486,6 +486,3 @@ def test_tables_with_times_in_a_column_go_on(
     topics = backlog_with_a_column.topics
     changes = model.table_table(topics["t"], topics["u"])
     check_interrupted_table(engine, backlog_with_a_column, TABLE_TABLE, changes, verb)
-
-
-# ---- new partitions ----------------------------------------------------------------------------------

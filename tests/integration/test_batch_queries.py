@@ -16,6 +16,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -31,7 +32,7 @@ def produce(broker: EmbeddedBroker) -> Callable[[str, dict[bytes, bytes | None]]
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         for key, value in records.items():
             producer.produce(topic, key=key, value=value)
-        assert producer.flush(60) == 0
+        assert producer.flush(TIMEOUT_S) == 0
 
     return write
 
@@ -57,7 +58,7 @@ def numbers(
 
 def query_stream(url: str, sql: str, accept: str | None = None) -> httpx.Response:
     headers = {"Accept": accept} if accept else {}
-    return httpx.post(f"{url}/query-stream", json={"sql": sql}, headers=headers, timeout=120)
+    return httpx.post(f"{url}/query-stream", json={"sql": sql}, headers=headers, timeout=TIMEOUT_S)
 
 
 def rows(response: httpx.Response) -> list[Any]:
@@ -96,15 +97,15 @@ def test_shapes_of_answers(url: str, numbers: str) -> None:
     assert (header["columnNames"], header["columnTypes"]) == (["K", "N"], ["STRING", "INTEGER"])
     assert row == ["k3", 3]
     body = {"ksql": "SELECT k, n FROM numbers ORDER BY n LIMIT 2;"}
-    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    frames = httpx.post(f"{url}/query", json=body, timeout=TIMEOUT_S).json()
     assert frames[0]["header"]["schema"] == "`K` STRING KEY, `N` INTEGER"
     assert frames[1:] == [{"row": {"columns": ["k0", 0]}}, {"row": {"columns": ["k1", 1]}}]
     body = {"ksql": "SELECT COUNT(*) AS n FROM numbers_stream;"}
-    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    frames = httpx.post(f"{url}/query", json=body, timeout=TIMEOUT_S).json()
     assert frames[0]["header"]["schema"] == "`N` BIGINT"
     assert frames[1:] == [{"row": {"columns": [MANY]}}, {"finalMessage": "Query Completed"}]
     body = {"ksql": "SELECT n FROM numbers_stream ORDER BY n LIMIT 1;"}
-    frames = httpx.post(f"{url}/query", json=body, timeout=120).json()
+    frames = httpx.post(f"{url}/query", json=body, timeout=TIMEOUT_S).json()
     assert frames[1:] == [{"row": {"columns": [0]}}, {"finalMessage": "Limit Reached"}]
     wrong = query_stream(url, "SELECT n FROM numbers ORDER BY groupd;")
     assert wrong.status_code == 400 and "Did you mean GROUPED?" in wrong.json()["message"]
@@ -127,7 +128,7 @@ def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
     stream: Any = engine.query(Request(sql))
     assert stream.read(0.1) == []
     stream.close()
-    stream._worker.join(60)
+    stream._worker.join(TIMEOUT_S)
     assert not stream._worker.is_alive()
     assert stream.read(0.1) is None
     assert not list(services.views.folder.glob("pull-*"))

@@ -77,7 +77,7 @@ def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
         producer.close()
         deadline = time.monotonic() + TIMEOUT_S
         while unreadable(server, "CSAS_R") != 1:
-            assert time.monotonic() < deadline, httpx.get(f"{server.url}/metrics").text
+            assert time.monotonic() < deadline, httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S).text
             time.sleep(0.2)
         # one of the executor's two slots is taken
         answer = httpx.post(

@@ -94,7 +94,7 @@ def test_log_in_lost_servers_errors_and_many_nodes(tmp_path: Path) -> None:
         run("guards", url, SERVER_PID=str(server.pid))
     finally:
         server.send_signal(signal.SIGTERM)
-        server.communicate(timeout=60)
+        server.communicate(timeout=TIMEOUT_S)
 
 
 @pytest.mark.kafka

@@ -13,6 +13,8 @@ import duckdb
 import httpx
 import pytest
 
+from tests.waiting import TIMEOUT_S
+
 pytestmark = pytest.mark.kafka
 
 COLUMNS = "(id INT KEY, name STRING, amount DECIMAL(9, 2), weight DOUBLE, tags ARRAY<STRING>, day DATE)"
@@ -52,20 +54,23 @@ def test_a_file_goes_in_and_comes_out(
     there = a_file(tmp_path / "there.csv")
     with there.open("rb") as file:
         answer = httpx.post(
-            f"{url}/copy/{name}", content=file, headers={"Content-Type": "text/csv"}, timeout=120
+            f"{url}/copy/{name}", content=file, headers={"Content-Type": "text/csv"}, timeout=TIMEOUT_S
         )
     assert (answer.status_code, answer.json()) == (200, {"target": name, "rows": ROWS}), answer.text
     back = httpx.post(
         f"{url}/query-stream",
         json={"sql": f"SELECT * FROM {name};"},
         headers={"Accept": "text/csv"},
-        timeout=120,
+        timeout=TIMEOUT_S,
     )
     (tmp_path / "back.csv").write_bytes(back.content)
     assert in_duckdb(tmp_path / "back.csv") == in_duckdb(there)
     # a row that does not fit ends it, after those before it
     answer = httpx.post(
-        f"{url}/copy/{name}", content=b"id,amount\n1,1\n2,x\n", headers={"Content-Type": "text/csv"}
+        f"{url}/copy/{name}",
+        content=b"id,amount\n1,1\n2,x\n",
+        headers={"Content-Type": "text/csv"},
+        timeout=TIMEOUT_S,
     )
     assert answer.status_code == 400
     assert "line 3: 'x' in amount is no DECIMAL. 1 row was written before it." in answer.json()["message"]

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.waiting import TIMEOUT_S
+
 pytestmark = pytest.mark.kafka
 
 Post = Callable[..., httpx.Response]
@@ -87,5 +89,5 @@ def test_statements_before_the_wrong_one_have_not_run(post: Post, orders: str) -
 def test_a_query_sent_to_the_wrong_place(post: Post, url: str) -> None:
     code, message = refusal(post("SELECT * FROM orders EMIT CHANGES;"))
     assert code == 40002 and "SELECT" in message
-    answer = httpx.post(f"{url}/query-stream", json={"sql": "SHOW STREAMS;"})
+    answer = httpx.post(f"{url}/query-stream", json={"sql": "SHOW STREAMS;"}, timeout=TIMEOUT_S)
     assert answer.status_code == 400

@@ -29,6 +29,7 @@ from ksql_spark.spark import sinks
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.spark.sources import client_options
 from ksql_spark.spark.transactions import open_fenced, release
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -147,7 +148,7 @@ def test_queries_run_where_there_is_no_coordinator(
             admin = KafkaAdmin(broker.bootstrap_servers)
             for topic in ("first", "second"):
                 with TopicReader(broker.bootstrap_servers, topic) as reader:
-                    assert any(reader.poll_batch(1) for _ in range(60))
+                    assert reader.poll_batch(TIMEOUT_S)
             delete_session_rows(admin, "first", "an id")
             assert not rows(admin, "first")
         finally:
@@ -174,7 +175,7 @@ def test_a_server_without_the_right_gets_no_producer(session: SparkSession, tmp_
         )
         admin = AdminClient(servers)
         for done in admin.create_acls([rule]).values():
-            done.result(60)
+            done.result(TIMEOUT_S)
         for _ in range(100):  # brokers learn of the rule a moment later
             if reason := open_fenced(session, "earlier", "a-0", servers, None, None):
                 break

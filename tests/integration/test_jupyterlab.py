@@ -14,6 +14,7 @@ import pytest
 from ksql_spark.services.ports import free_port
 from tests.integration.browser import run
 from tests.integration.server_process import ServerProcess
+from tests.waiting import TIMEOUT_S
 
 ROOT = Path(__file__).parents[2]
 LAB = Path(os.environ.get("JUPYTER_LAB", ROOT / "build" / "jupyter" / "bin" / "jupyter-lab"))
@@ -100,5 +101,5 @@ def test_a_notebook_in_a_browser(tmp_path: Path) -> None:
             run("jupyter", server.url, JUPYTER_URL=f"http://127.0.0.1:{port}/lab/tree/sales.ipynb")
         finally:
             lab.terminate()
-            lab.communicate(timeout=60)
+            lab.communicate(timeout=TIMEOUT_S)
         server.stop()

@@ -31,13 +31,13 @@ def test_a_micro_batch_that_is_over_leaves_nothing_waiting(
     engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))  # it reads a topic twice
     admin, count, deadline = engine.services.admin, 0, time.monotonic() + TIMEOUT_S
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"{PREFIX}x"})
-    producer.init_transactions(30)
+    producer.init_transactions(TIMEOUT_S)
     with TopicReader(admin.servers, f"{PREFIX}J") as written:
         for lot in (1, 2):
             producer.begin_transaction()
             for key in "abc":
                 producer.produce(f"{PREFIX}s", b'{"V": 1}', key)
-            producer.commit_transaction(30)
+            producer.commit_transaction(TIMEOUT_S)
             while count < 3 * lot:
                 assert time.monotonic() < deadline
                 count += len(written.poll_batch(0.5))
@@ -62,7 +62,7 @@ def test_records_that_a_query_has_read_are_no_lag_before_its_checkpoint(
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for key in "abcdef":
         producer.produce(f"{PREFIX}o", b'{"V": 1}', key)
-    assert producer.flush(30) == 0
+    assert producer.flush(TIMEOUT_S) == 0
     deadline, count = time.monotonic() + TIMEOUT_S, 0
     with TopicReader(engine.services.admin.servers, f"{PREFIX}p") as written:
         while count < 6:

@@ -19,6 +19,7 @@ from ksql_spark.tools.migrations.applying import Applying
 from ksql_spark.tools.migrations.history import CLAIMED, RUNNING, Event, History, Standing, standing
 from ksql_spark.tools.migrations.main import main
 from ksql_spark.tools.migrations.project import Project
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -132,7 +133,7 @@ def test_the_table_has_the_last_event_of_each_version_as_ksqldbs_tool_reads_it(
     sql = f"SELECT {columns} FROM MIGRATION_SCHEMA_VERSIONS WHERE version_key = 'CURRENT';"
     deadline = time.monotonic() + 60
     while True:
-        answer = httpx.post(f"{url}/query-stream", json={"sql": sql}, timeout=60).text
+        answer = httpx.post(f"{url}/query-stream", json={"sql": sql}, timeout=TIMEOUT_S).text
         if '["1","MIGRATED","<none>",' in answer or time.monotonic() > deadline:
             break
     assert '["1","MIGRATED","<none>",' in answer

@@ -159,7 +159,7 @@ def test_two_servers_at_once_do_no_harm(server: Server, tmp_path: Path) -> None:
         fresh.rename(path)
         time.sleep(0.2)
     other.close()
-    other.join(60)
+    other.join(TIMEOUT_S)
     server.has("SELECT id, v FROM n;", [(n, 5) for n in range(50, 250)])
 
 

@@ -12,6 +12,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.consumer import Record, TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -39,7 +40,7 @@ class Topic:
     def wait(self, count: int) -> None:
         """Wait until there are so many records."""
         while len(self.records) < count:
-            batch = self._reader.poll_batch(60)
+            batch = self._reader.poll_batch(TIMEOUT_S)
             assert batch, f"{len(self.records)} of {count} records came"
             self.records += batch
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ksql_spark
+from tests.waiting import TIMEOUT_S
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -49,7 +50,7 @@ def test_the_page(namespace: dict[str, Any], tmp_path: Path, capsys: pytest.Capt
     db.stream("orders").insert([{"id": 5, "item": "coffee", "price": 4.0}])
     joined = db.sql(
         "SELECT o.id, i.origin FROM orders o JOIN items i ON o.item = i.item EMIT CHANGES LIMIT 2;"
-    ).df(timeout=120)
+    ).df(timeout=TIMEOUT_S)
     assert set(joined["ORIGIN"]) == {"Assam", "Peru"}
 
 

@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -23,7 +24,7 @@ def read(servers: str, topic: str, count: int) -> list[Any]:
         consumer.assign([TopicPartition(topic, 0, 0)])
         found: list[Any] = []
         while len(found) < count:
-            messages = consumer.consume(count - len(found), timeout=60)
+            messages = consumer.consume(count - len(found), timeout=TIMEOUT_S)
             assert messages, f"{len(found)} of {count} records came"
             found += messages
         return found

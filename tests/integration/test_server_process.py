@@ -19,6 +19,7 @@ from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.server_process import ServerProcess
 from tests.server.live_server import LiveServer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -31,9 +32,12 @@ def test_sigterm_while_queries_run(tmp_path: Path) -> None:
             CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
             CREATE STREAM t AS SELECT a + 1 AS b FROM s EMIT CHANGES;
         """)
-        assert httpx.get(f"{server.url}/healthcheck").json()["isHealthy"] is True
+        assert httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"] is True
         with httpx.stream(
-            "POST", f"{server.url}/query-stream", json={"sql": "SELECT * FROM s EMIT CHANGES;"}, timeout=120
+            "POST",
+            f"{server.url}/query-stream",
+            json={"sql": "SELECT * FROM s EMIT CHANGES;"},
+            timeout=TIMEOUT_S,
         ) as stream:
             assert "queryId" in next(stream.iter_lines())
             assert server.stop() == (0, "stopping\nstopped\n", "")
@@ -148,11 +152,11 @@ def test_a_broker_that_goes_away(spark_process: SparkProcess, tmp_path: Path) ->
                     assert body["error_code"] == 50000
                     assert f"Kafka at {broker.bootstrap_servers} does not answer" in body["message"]
                     assert "\n" not in body["message"]
-                assert httpx.get(f"{server.url}/healthcheck", timeout=60).json()["isHealthy"] is False
+                assert httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"] is False
                 assert post("SHOW STREAMS;").json()[0]["streams"] == []
         finally:
             engine.stop()
 
 
 def _poster(url: str) -> Callable[[str], httpx.Response]:
-    return lambda text: httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=120)
+    return lambda text: httpx.post(f"{url}/ksql", json={"ksql": text}, timeout=TIMEOUT_S)

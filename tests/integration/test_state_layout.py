@@ -14,6 +14,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.functions import registry
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
+from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 
@@ -35,7 +36,7 @@ def _write(servers: str, *numbers: int) -> None:
 def _wait_for(reader: TopicReader, row: Mapping[str, int]) -> None:
     """Read until ``row`` comes."""
     while True:
-        records = reader.poll_batch(60)
+        records = reader.poll_batch(TIMEOUT_S)
         assert records, f"{row} did not come"
         values = [json.loads(r.value) for r in records if r.value is not None]
         if row in values:

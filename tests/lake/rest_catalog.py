@@ -56,6 +56,6 @@ def rest_catalog(folder: Path) -> Iterator[str]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/v1/config").is_success
+        return httpx.get(f"{url}/v1/config", timeout=TIMEOUT_S).is_success
     except httpx.TransportError:
         return False

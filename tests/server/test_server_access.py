@@ -43,6 +43,7 @@ from ksql_spark.server.security import access, authentication, passwords
 from ksql_spark.server.security.access import Buckets
 from ksql_spark.server.security.authentication import Authenticator, Principal, Refused, Tokens
 from ksql_spark.shell.main import main as ksql_spark
+from tests.waiting import TIMEOUT_S
 
 ENDPOINTS = Endpoints(module.router for module in MODULES)
 PASSWORDS = {"rita": "reads", "dora": "develops", "ada": "admin:with:colons"}
@@ -560,7 +561,9 @@ def test_by_default_not_even_this_machine_is_a_proxy(engine: FakeEngine) -> None
     """uvicorn's own default is another."""
     with LiveServer(engine, config=Config({"ksql.server.max.requests.per.second": 0.001})) as server:
         codes = [
-            httpx.get(f"{server.url}/info", headers={"X-Forwarded-For": f"203.0.113.{n}"}).status_code
+            httpx.get(
+                f"{server.url}/info", headers={"X-Forwarded-For": f"203.0.113.{n}"}, timeout=TIMEOUT_S
+            ).status_code
             for n in range(2)
         ]
     assert codes == [200, 429]

@@ -34,6 +34,7 @@ from ksql_spark.types import (
     Struct,
 )
 from ksql_spark.types import Decimal as DecimalType
+from tests.waiting import TIMEOUT_S
 
 ROWS = [
     {"`VENDORID`": 1, "`ZONE`": 'it\'s, "x"', "`FARE_AMOUNT`": 12.5},
@@ -141,10 +142,12 @@ def test_a_client_that_leaves(live: LiveServer, engine: FakeEngine) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        httpx.post(f"{live.url}/copy/rides", content=body(), headers={"Content-Type": "text/csv"})
+        httpx.post(
+            f"{live.url}/copy/rides", content=body(), headers={"Content-Type": "text/csv"}, timeout=TIMEOUT_S
+        )
     while engine.inserter_made is None or not engine.inserter_made.closed:
         pass
-    assert httpx.get(f"{live.url}/info").status_code == 200
+    assert httpx.get(f"{live.url}/info", timeout=TIMEOUT_S).status_code == 200
 
 
 def test_results_as_csv_and_lines(client: AppClient) -> None:
@@ -204,6 +207,7 @@ def test_results_as_arrow(live: LiveServer, engine: FakeEngine) -> None:
         f"{live.url}/query-stream",
         json={"sql": "S"},
         headers={"Accept": "application/vnd.apache.arrow.stream"},
+        timeout=TIMEOUT_S,
     )
     assert answer.headers["content-type"] == "application/vnd.apache.arrow.stream"
     assert pyarrow.ipc.open_stream(answer.content).read_all().num_rows

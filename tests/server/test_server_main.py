@@ -22,6 +22,7 @@ from ksql_spark.server import main as server_main
 from ksql_spark.server import running
 from ksql_spark.server.main import _bind, main
 from ksql_spark.server.running import between_requests_s
+from tests.waiting import TIMEOUT_S
 
 SERVER = Path(__file__).with_name("fake_server.py")
 #: for what happens at once, unless the machine is very busy
@@ -81,7 +82,7 @@ def test_a_server_starts_again_in_the_same_process_at_the_same_ports(
     first = process.until("ready: ").partition(" in ")[0]
     assert process.line() == "the clock was set back by 3600 s: starting again"
     assert process.until("ready: ").partition(" in ")[0] == first
-    assert httpx.get(f"{first.split()[1]}/info").status_code == 200
+    assert httpx.get(f"{first.split()[1]}/info", timeout=TIMEOUT_S).status_code == 200
     process.process.send_signal(signal.SIGTERM)
     assert process.end()[0] == 0
 
@@ -93,7 +94,7 @@ def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     assert process.line() == "broker: a fake one"
     ready = re.fullmatch(r"ready: (http://127\.0\.0\.1:\d+) in \d+\.\d s", process.line())
     assert ready
-    assert httpx.get(f"{ready[1]}/info").status_code == 200
+    assert httpx.get(f"{ready[1]}/info", timeout=TIMEOUT_S).status_code == 200
     process.until("complete:")
     process.process.send_signal(signal.SIGTERM)
     assert process.end() == (0, "stopping\nstopped\n", "")
@@ -118,9 +119,9 @@ def test_stops_in_the_middle_of_starting(run, number: signal.Signals) -> None:
     process = run("--listen", "127.0.0.1:0", engine="SlowEngine")
     url = re.search(r"http://[\d.:]+", process.line())[0]
     process.until("broker: not quite there")
-    answer = httpx.get(f"{url}/info")
+    answer = httpx.get(f"{url}/info", timeout=TIMEOUT_S)
     assert (answer.status_code, answer.json()["error_code"]) == (503, 50302)
-    assert httpx.get(f"{url}/chc/live").json() == {}
+    assert httpx.get(f"{url}/chc/live", timeout=TIMEOUT_S).json() == {}
     process.process.send_signal(number)
     assert process.end() == (0, "stopping\nstopped\n", "")
 
@@ -151,10 +152,10 @@ def test_headless_server_runs_its_file_and_nothing_else(run, tmp_path: Path) -> 
     process = run("--listen", "127.0.0.1:0", "--queries-file", str(file), engine="NewEngine")
     assert process.until("running the statements") == f"running the statements of {file}"
     url = process.until("ready: ").split()[1]
-    answer = httpx.post(f"{url}/ksql", json={"ksql": "SHOW STREAMS;"})
+    answer = httpx.post(f"{url}/ksql", json={"ksql": "SHOW STREAMS;"}, timeout=TIMEOUT_S)
     assert (answer.status_code, answer.json()["error_code"]) == (403, 40300)
     assert str(file) in answer.json()["message"]
-    assert httpx.get(f"{url}/info").status_code == 200
+    assert httpx.get(f"{url}/info", timeout=TIMEOUT_S).status_code == 200
 
 
 def test_headless_server_leaves_it_at_what_the_command_log_has(run, tmp_path: Path) -> None:

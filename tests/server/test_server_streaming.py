@@ -26,6 +26,7 @@ from ksql_spark.server.host import Host
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.streaming import responses as streaming
 from ksql_spark.server.streaming.responses import Delimited, Frames, JsonArray, QueryResponse, rows_text
+from tests.waiting import TIMEOUT_S
 
 COLUMNS = [ResultColumn("K", "STRING")]
 #: for what happens at once, unless the machine is very busy
@@ -213,7 +214,7 @@ def test_close_query_ends_the_response(live: LiveServer, engine: FakeEngine) -> 
     with httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response:
         lines = response.iter_lines()
         next(lines)
-        closed = httpx.post(f"{live.url}/close-query", json={"queryId": "transient_X_7"})
+        closed = httpx.post(f"{live.url}/close-query", json={"queryId": "transient_X_7"}, timeout=TIMEOUT_S)
         assert (closed.status_code, closed.content) == (200, b"")
         assert list(lines) == []
 

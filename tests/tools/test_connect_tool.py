@@ -108,7 +108,7 @@ def test_a_worker_alone(
                     break
             except httpx.ConnectError:
                 continue
-        assert sorted(httpx.get(address).json()) == ["posted", "source"]
+        assert sorted(httpx.get(address, timeout=WAIT_S).json()) == ["posted", "source"]
         for topic in (lines, more):
             while kafka_admin.topic(topic) is None:
                 assert time.monotonic() < deadline
