@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.server_process import ServerProcess
 from tests.waiting import TIMEOUT_S, until
 
@@ -159,3 +161,75 @@ def test_a_key_is_forgotten_once(
             await_counts(server, {"ann": 2, "bob": 2, "cy": 2})
     finally:
         kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
+
+
+HOURLY = """
+CREATE TABLE hourly AS SELECT customer, COUNT(*) AS n FROM visits
+  WINDOW TUMBLING (SIZE 1 HOURS, GRACE PERIOD 0 SECONDS) GROUP BY customer;
+CREATE TABLE often AS SELECT customer, n FROM counts WHERE n > 1;
+CREATE TABLE totals AS SELECT n, COUNT(*) AS customers FROM counts GROUP BY n;
+"""
+
+
+def test_statements_beside_it(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
+    prefix = "forget_beside_"
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
+        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
+        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
+        encoding="utf-8",
+    )
+    try:
+        with ServerProcess(tmp_path / "data", "--properties", str(properties)).ready() as server:
+            server.execute(STATEMENTS.format(prefix, 1) + HOURLY)
+            for hour in range(3):
+                for customer in ("ann", "bob", "cy", "ann"):
+                    columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
+                    server.execute(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
+            await_counts(server, {"ann": 6, "bob": 3, "cy": 3})
+            until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
+            statements = [
+                "FORGET FROM counts WHERE customer = 'ann';",
+                "FORGET FROM counts WHERE customer = 'bob';",
+                "FORGET FROM counts WHERE customer = 'ann';",
+                "REPROCESS hourly;",
+                "FORGET FROM hourly WHERE customer = 'ann';",
+                "REPROCESS hourly;",
+            ]
+            with ThreadPoolExecutor(len(statements)) as pool:
+                answers = list(pool.map(server.execute, statements))
+            assert [answer[0]["queryId"] for answer in answers]
+            await_counts(server, {"cy": 3})
+            until(lambda: server.rows("SELECT customer FROM often;") == [["cy"]])
+            # an empty group stays
+            until(lambda: server.rows("SELECT * FROM totals WHERE customers > 0;") == [[3, 1]])
+            server.execute("FORGET FROM hourly WHERE customer = 'ann';")
+            insert(server, "ann", "bob")
+            await_counts(server, {"ann": 1, "bob": 1, "cy": 3})
+            older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
+            assert {customer for (customer,) in older} == {"bob", "cy"}
+    finally:
+        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
+
+
+def test_the_broker_is_away(tmp_path: Path) -> None:
+    with (
+        EmbeddedBroker(tmp_path / "kafka", 0) as broker,
+        ServerProcess(tmp_path / "data", "--bootstrap-servers", broker.bootstrap_servers) as server,
+    ):
+        server.ready()
+        server.execute(STATEMENTS.format("", 2), **{"auto.offset.reset": "earliest"})
+        insert(server, "ann", "bob")
+        await_counts(server, {"ann": 1, "bob": 1})
+        port = int(broker.bootstrap_servers.rpartition(":")[2])
+        broker.stop()
+        answer = httpx.post(f"{server.url}/ksql", json={"ksql": FORGET}, timeout=TIMEOUT_S)
+        assert "broker" in answer.json()["message"].lower(), answer.text
+        with EmbeddedBroker(tmp_path / "kafka", port):
+            until(lambda: httpx.get(f"{server.url}/healthcheck", timeout=TIMEOUT_S).json()["isHealthy"])
+            assert counts(server) == {"ann": 1, "bob": 1}
+            server.execute(FORGET)
+            await_counts(server, {"bob": 1})
+            insert(server, "ann")
+            await_counts(server, {"ann": 1, "bob": 1})
