@@ -17,6 +17,15 @@ from tests.integration.own_server import Server
 from tests.waiting import TIMEOUT_S
 
 EARLIEST = {"auto.offset.reset": "earliest"}
+#: a user function of the text of an amount; what it takes of it is to be filled in
+FUNCTION = '''
+from ksql_spark.udf import scalar_function
+
+@scalar_function
+def euros(text: str) -> int:
+    """The amount."""
+    return int({})
+'''
 
 
 class LoggedEngine(Server):
