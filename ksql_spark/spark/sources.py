@@ -99,6 +99,8 @@ class BatchRanges:
     archives: Mapping[str, ArchiveRange] = field(default_factory=dict)
 
 
+#: a batch tries once to find its offsets, and fails after a minute without a broker; by default, after four
+_BATCH = {"fetchOffset.numRetries": "1"}
 #: all that topics have
 WHOLE_TOPICS = BatchRanges()
 
@@ -127,7 +129,7 @@ def read(
     """
     offsets = {name: json.loads(starts[name]) for name in topic_patterns.names(topic, starts)}
     start = json.dumps(offsets) if offsets else "earliest"
-    reader: Any = session.read.format("kafka")
+    reader: Any = session.read.format("kafka").options(**_BATCH)
     if options is not None:
         reader = session.readStream.format("org.ksqlspark.kafka.DrainableSource").options(**options)
     if ends is not None:

@@ -214,9 +214,10 @@ def read_entries(bound: Job, context: StatementContext) -> Iterator[list[Any]]:
     """The rows of what bind_entries returns, up to the end of the processing log.
 
     Raises:
-        KsqlError: as batch.run.
+        KsqlError: BROKER_UNREACHABLE; as batch.run.
     """
     services = context.services
+    services.admin.topics()  # Spark would wait longer for a broker that is away, and say less
     consumer = {
         **services.client_settings("consumer", context.properties),
         "isolation.level": "read_committed",  # what a replay that was aborted has said is not true
