@@ -195,8 +195,8 @@ def test_a_session(terminal: Terminal, engine: FakeEngine, tmp_path: Path) -> No
     terminal.expect("rows/s")
     terminal.type("t")
     terminal.expect("t log")
-    stream.rows.put(Row(["b", 4711]))
-    terminal.expect("4711")
+    stream.rows.put(Row(["b", 471123]))
+    terminal.expect("471123")
     terminal.type("\x03")
     terminal.expect("Query terminated (2 rows, ")
     assert stream.closed.wait(SOON_S)
@@ -220,23 +220,23 @@ def test_live_views(start: Start, engine: FakeEngine, tmp_path: Path) -> None:
     shell.expect("seconds")  # lines: the result has no key
     shell.type("p")
     shell.expect("paused")
-    stream.rows.put(Row(["b", 77]))
+    stream.rows.put(Row(["b", 77123]))
     shell.type("p")
     shell.expect("2 rows")
     shell.type("w")
     shell.expect("2 rows written to")
     shell.type("t")
-    shell.expect("77")
+    shell.expect("77123")
     # narrower while it runs
     shell.resize(40)
-    stream.rows.put(Row(["c", 88]))
-    shell.expect("88")
+    stream.rows.put(Row(["c", 88123]))
+    shell.expect("88123")
     shell.expect("┘")
     shell.type("q")
     shell.expect("Query terminated (3 rows, ")
     assert stream.closed.wait(SOON_S)
     (written,) = tmp_path.glob("ksql-spark-*.csv")
-    assert written.read_text() == "K,N\na,1\nb,77\n"
+    assert written.read_text() == "K,N\na,1\nb,77123\n"
 
 
 def test_top_and_a_plan(start: Start) -> None:
