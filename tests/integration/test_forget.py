@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,6 +31,9 @@ CREATE STREAM visits (id INT KEY, customer STRING)
 CREATE STREAM named AS SELECT * FROM visits WHERE customer IS NOT NULL;
 CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM named GROUP BY customer;
 """
+
+#: each stop leaves out the checkpoint of results that are written
+STOPS_EARLY = "ksql.query.stop.timeout.ms=0", "ksql.checkpoint.interval.ms=600000"
 
 FORGET = "FORGET FROM counts WHERE customer = 'ann';"
 
@@ -66,22 +70,30 @@ def refusal(server: ServerProcess, text: str) -> str:
     return str(answer.json()["message"])
 
 
+@contextlib.contextmanager
+def servers(
+    admin: KafkaAdmin, folder: Path, prefix: str, *properties: str
+) -> Iterator[Callable[[], ServerProcess]]:
+    """What starts the server of a test, whose topics begin with ``prefix`` and are deleted in the end."""
+    path = folder / "server.properties"
+    common = (
+        f"bootstrap.servers={admin.servers}",
+        f"ksql.service.id={prefix}",
+        f"ksql.output.topic.name.prefix={prefix}",
+        "ksql.streams.auto.offset.reset=earliest",
+        "ksql.spark.memory=1200m",
+        "ksql.spark.warm.up.enabled=false",
+    )
+    path.write_text("\n".join([*common, *properties, ""]), encoding="utf-8")
+    try:
+        yield lambda: ServerProcess(folder / "data", "--properties", str(path)).ready()
+    finally:
+        admin.delete_topics([name for name in admin.topics() if prefix in name])
+
+
 def test_records_that_come_again_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
     prefix = "forget_again_"
-    properties = tmp_path / "server.properties"
-    properties.write_text(
-        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
-        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
-        # each stop leaves out the checkpoint of results that are written
-        "ksql.query.stop.timeout.ms=0\nksql.checkpoint.interval.ms=600000\n"
-        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
-        encoding="utf-8",
-    )
-
-    def start() -> ServerProcess:
-        return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
-
-    try:
+    with servers(kafka_admin, tmp_path, prefix, *STOPS_EARLY) as start:
         with start() as server:
             server.execute(THROUGH_A_STREAM.format(prefix))
             insert(server, "ann", "bob", "ann")
@@ -100,8 +112,6 @@ def test_records_that_come_again_bring_no_key_back(kafka_admin: KafkaAdmin, tmp_
         with start() as server:
             server.execute(FORGET)
             await_more_of_bob_alone(server)
-    finally:
-        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
 
 
 @pytest.mark.parametrize(("guarantee", "partitions"), [("at_least_once", 4), ("exactly_once_v2", 12)])
@@ -109,18 +119,7 @@ def test_a_key_is_forgotten_once(
     guarantee: str, partitions: int, kafka_admin: KafkaAdmin, tmp_path: Path
 ) -> None:
     prefix = f"forget{partitions}_"
-    properties = tmp_path / "server.properties"
-    properties.write_text(
-        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
-        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.processing.guarantee={guarantee}\n"
-        "ksql.streams.auto.offset.reset=earliest\nksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
-        encoding="utf-8",
-    )
-
-    def start() -> ServerProcess:
-        return ServerProcess(tmp_path / "data", "--properties", str(properties)).ready()
-
-    try:
+    with servers(kafka_admin, tmp_path, prefix, f"ksql.streams.processing.guarantee={guarantee}") as start:
         with start() as server:
             server.execute(STATEMENTS.format(prefix, partitions))
             insert(server, "ann", "bob", "ann", "cy")
@@ -159,8 +158,6 @@ def test_a_key_is_forgotten_once(
         with start() as server:  # what was forgotten once is not forgotten again
             insert(server, "ann")
             await_counts(server, {"ann": 2, "bob": 2, "cy": 2})
-    finally:
-        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
 
 
 HOURLY = """
@@ -173,44 +170,34 @@ CREATE TABLE totals AS SELECT n, COUNT(*) AS customers FROM counts GROUP BY n;
 
 def test_statements_beside_it(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
     prefix = "forget_beside_"
-    properties = tmp_path / "server.properties"
-    properties.write_text(
-        f"bootstrap.servers={kafka_admin.servers}\nksql.service.id={prefix}\n"
-        f"ksql.output.topic.name.prefix={prefix}\nksql.streams.auto.offset.reset=earliest\n"
-        "ksql.spark.memory=1200m\nksql.spark.warm.up.enabled=false\n",
-        encoding="utf-8",
-    )
-    try:
-        with ServerProcess(tmp_path / "data", "--properties", str(properties)).ready() as server:
-            server.execute(STATEMENTS.format(prefix, 1) + HOURLY)
-            for hour in range(3):
-                for customer in ("ann", "bob", "cy", "ann"):
-                    columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
-                    server.execute(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
-            await_counts(server, {"ann": 6, "bob": 3, "cy": 3})
-            until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
-            statements = [
-                "FORGET FROM counts WHERE customer = 'ann';",
-                "FORGET FROM counts WHERE customer = 'bob';",
-                "FORGET FROM counts WHERE customer = 'ann';",
-                "REPROCESS hourly;",
-                "FORGET FROM hourly WHERE customer = 'ann';",
-                "REPROCESS hourly;",
-            ]
-            with ThreadPoolExecutor(len(statements)) as pool:
-                answers = list(pool.map(server.execute, statements))
-            assert [answer[0]["queryId"] for answer in answers]
-            await_counts(server, {"cy": 3})
-            until(lambda: server.rows("SELECT customer FROM often;") == [["cy"]])
-            # an empty group stays
-            until(lambda: server.rows("SELECT * FROM totals WHERE customers > 0;") == [[3, 1]])
-            server.execute("FORGET FROM hourly WHERE customer = 'ann';")
-            insert(server, "ann", "bob")
-            await_counts(server, {"ann": 1, "bob": 1, "cy": 3})
-            older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
-            assert {customer for (customer,) in older} == {"bob", "cy"}
-    finally:
-        kafka_admin.delete_topics([name for name in kafka_admin.topics() if prefix in name])
+    with servers(kafka_admin, tmp_path, prefix) as start, start() as server:
+        server.execute(STATEMENTS.format(prefix, 1) + HOURLY)
+        for hour in range(3):
+            for customer in ("ann", "bob", "cy", "ann"):
+                columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
+                server.execute(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
+        await_counts(server, {"ann": 6, "bob": 3, "cy": 3})
+        until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
+        statements = [
+            "FORGET FROM counts WHERE customer = 'ann';",
+            "FORGET FROM counts WHERE customer = 'bob';",
+            "FORGET FROM counts WHERE customer = 'ann';",
+            "REPROCESS hourly;",
+            "FORGET FROM hourly WHERE customer = 'ann';",
+            "REPROCESS hourly;",
+        ]
+        with ThreadPoolExecutor(len(statements)) as pool:
+            answers = list(pool.map(server.execute, statements))
+        assert [answer[0]["queryId"] for answer in answers]
+        await_counts(server, {"cy": 3})
+        until(lambda: server.rows("SELECT customer FROM often;") == [["cy"]])
+        # an empty group stays
+        until(lambda: server.rows("SELECT * FROM totals WHERE customers > 0;") == [[3, 1]])
+        server.execute("FORGET FROM hourly WHERE customer = 'ann';")
+        insert(server, "ann", "bob")
+        await_counts(server, {"ann": 1, "bob": 1, "cy": 3})
+        older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
+        assert {customer for (customer,) in older} == {"bob", "cy"}
 
 
 def test_the_broker_is_away(tmp_path: Path) -> None:
