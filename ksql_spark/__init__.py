@@ -7,7 +7,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 #: the version that servers report: the release of ksqlDB whose language and API they have, and their own (ADR
 #: 48)
 SERVER_VERSION = f"8.5.0-ksql-spark-{__version__}"
