@@ -298,6 +298,14 @@ Expression = Union[
 ]
 
 
+def is_null(node: Expression) -> bool:
+    """Whether it is the literal NULL, perhaps with a type."""
+    match node:
+        case Literal(None) | Cast(Literal(None)):
+            return True
+    return False
+
+
 def children(node: Expression) -> tuple[Expression, ...]:
     """The direct operands of ``node``, left to right."""
     match node:
