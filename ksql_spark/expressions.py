@@ -327,9 +327,11 @@ def children(node: Expression) -> tuple[Expression, ...]:
 
 def walk(node: Expression) -> Iterator[Expression]:
     """``node`` and all expressions inside it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting.extend(reversed(children(part)))
 
 
 def transform(node: Expression, rewrite: Callable[[Expression], Expression | None]) -> Expression:

@@ -11,6 +11,8 @@ that is a failure (failures.py) and reports it; the result is NULL.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ksql_spark import __version__, deadline
@@ -44,6 +46,8 @@ from ksql_spark.functions.spark_text import (
 from ksql_spark.functions.spec import OnNull, has_fixed_size, is_limited
 from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, SqlType, quote_identifier
 
+#: names that variable() returns
+_MARK = re.compile("_v[0-9a-f]{8}")
 #: (the expression that failed, why it may have: one sentence, the text of whether an operand is NULL, which
 #: is then why) -> Spark SQL text, a BOOLEAN, that reports it
 Report = Callable[[Expression, str, str], str]
@@ -171,15 +175,22 @@ class _Lowerer:
         texts: list[str] = []
         for operand, is_passed in zip(operands, self._failures.passing_on(node), strict=True):
             texts.append(self.lower(operand, is_caught=not is_passed))  # a call less deep than a list
-        bound: dict[str, str] = {}
-        for i, operand in enumerate(operands if self._report is not None else ()):
-            if isinstance(operand, Lambda) or texts[i] == self._silent(operand):
-                continue
-            name = variable(texts[i])
-            if compose([*texts[:i], name, *texts[i + 1 :]]).count(name) > 1:
-                bound[name] = texts[i]
-                texts[i] = name
+        reporting = [
+            i
+            for i, operand in enumerate(operands if self._report is not None else ())
+            if not isinstance(operand, Lambda) and texts[i] != self._silent(operand)
+        ]
         composed = compose(texts)
+        if not reporting:
+            return composed
+        marks = {i: variable(str(i), texts[i]) for i in reporting}
+        marked = Counter(_MARK.findall(compose([marks.get(i, text) for i, text in enumerate(texts)])))
+        bound: dict[str, str] = {}
+        for i in reporting:
+            if marked[marks[i]] > 1:
+                name = variable(texts[i])
+                bound[name], texts[i] = texts[i], name
+        composed = compose(texts) if bound else composed
         for name, text in bound.items():
             composed = f"transform(array({text}), {name} -> {composed})[0]"
         return composed

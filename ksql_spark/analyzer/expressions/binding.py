@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
-from functools import reduce
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -27,7 +26,7 @@ from ksql_spark.analyzer.expressions.calls import (
     with_interval,
     with_times,
 )
-from ksql_spark.analyzer.expressions.coercion import constants, unify
+from ksql_spark.analyzer.expressions.coercion import coerce, constants, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError
@@ -247,10 +246,7 @@ def _meant(node: Expression, scope: Scope) -> Expression:
 
 
 def _associative(word: str, bind: Rule) -> Rule:
-    """A rule for chains of an operator whose operands may be grouped in any way.
-
-    The tree is only as deep as the logarithm of a long chain: a short one is grouped from the left.
-    """
+    """A rule for chains of an operator whose operands may be grouped in any way."""
 
     def rule(node: exp.Expr, scope: Scope) -> Expression:
         operator, left = type(node), node
@@ -258,18 +254,25 @@ def _associative(word: str, bind: Rule) -> Rule:
         while type(left) is operator:
             parts.append((left.expression, left))
             left = left.this
-        bound = [(bind(part, scope), place) for part, place in [(left, node), *reversed(parts)]]
-        while len(bound) > 1:
-            bound = [grouped(bound[at : at + _GROUP], scope) for at in range(0, len(bound), _GROUP)]
-        return bound[0][0]
-
-    def grouped(group: list[tuple[Expression, exp.Expr]], scope: Scope) -> tuple[Expression, exp.Expr]:
-        (whole, place), *others = group
-        for other, place in others:
-            whole = _meant(call(word, (whole, other), place), scope)
-        return whole, place
+        placed = [(bind(part, scope), place) for part, place in [(left, node), *reversed(parts)]]
+        return _joined(word, placed, scope)
 
     return rule
+
+
+def _joined(word: str, operands: list[tuple[Expression, exp.Expr]], scope: Scope) -> Expression:
+    """Operands, each with its place, joined by an associative operator.
+
+    The tree is only as deep as the logarithm of a long chain; a short one is grouped from the left.
+    """
+    while len(operands) > 1:
+        groups = [operands[at : at + _GROUP] for at in range(0, len(operands), _GROUP)]
+        operands = []
+        for (whole, place), *others in groups:
+            for other, place in others:
+                whole = _meant(call(word, (whole, other), place), scope)
+            operands.append((whole, place))
+    return operands[0][0]
 
 
 def _shown_type(type_: SqlType) -> str:
@@ -350,7 +353,7 @@ def _in(node: exp.In, scope: Scope) -> Expression:
     if isinstance(type_, Map):
         # maps can only be compared with =
         tests = [_meant(call("=", (fitted[0], m), node), scope) for m in fitted[1:]]
-        return reduce(lambda a, b: _meant(call("OR", (a, b), node), scope), tests)
+        return _joined("OR", [(test, node) for test in tests], scope)
     bound_call = with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
