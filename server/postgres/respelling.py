@@ -180,10 +180,10 @@ class _Respelling:
         if (operator := self._like_at(at)) is not None and frame.start is not None:
             return self._write_like(frame, at, *operator)
         if (quantified := self._quantified_at(at)) is not None and frame.start is not None:
-            operator, last = quantified
+            comparison, last = quantified
             self._close_calls(frame)
             self._write_blanks(at)
-            frame.written.append(operator)
+            frame.written.append(comparison)
             frame.start = None
             return last
         if this == "COLLATE" and frame.start is not None:  # texts are compared by code points
