@@ -1,0 +1,186 @@
+-- Sums of DECIMALs: exact, also after they did not fit their type; NULL and an entry while they do not.
+--@server: ksql.logging.processing.topic.name = ${case}_log
+--@server: ksql.logging.processing.topic.auto.create = true
+--@server: ksql.logging.processing.stream.auto.create = true
+CREATE STREAM s (k STRING KEY, d DECIMAL(38, 0), n DECIMAL(4, 2))
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+
+--@test: a sum of 38 digits
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->cause AS cause, message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE TABLE t AS SELECT k, SUM(d) AS t, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (k, d) VALUES ('a', 50000000000000000000000000000000000000);
+INSERT INTO s (k, d) VALUES ('a', 60000000000000000000000000000000000000);
+INSERT INTO s (k, d) VALUES ('b', 1);
+INSERT INTO s (k, d) VALUES ('a', -50000000000000000000000000000000000000);
+INSERT INTO s (k, d) VALUES ('a', -50000000000000000000000000000000000000);
+--@output T ordered
+--@output ENTRIES rowsort
+SELECT k, t FROM t WHERE k = 'a';
+--@rows
+SELECT k, SUM(d) AS t FROM s GROUP BY k;
+--@rows rowsort
+SELECT SUM(d) AS t FROM s WHERE d > 1;
+--@rows
+SELECT k, SUM(d) AS t FROM s GROUP BY k HAVING SUM(d) > 1;
+--@rows
+SELECT d, SUM(d) OVER (PARTITION BY k ORDER BY ROWOFFSET) AS t FROM s WHERE k = 'a';
+--@rows
+
+--@test: a sum of four digits
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->cause AS cause, message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE TABLE t AS SELECT k, SUM(n) AS t FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (k, n) VALUES ('a', 30.33);
+INSERT INTO s (k, n) VALUES ('b', 1.00);
+INSERT INTO s (k, n) VALUES ('a', 22.34);
+INSERT INTO s (k, n) VALUES ('b', 1.00);
+INSERT INTO s (k, n) VALUES ('a', 60.99);
+INSERT INTO s (k, n) VALUES ('b', 1.00);
+INSERT INTO s (k, n) VALUES ('a', -20.00);
+INSERT INTO s (k, n) VALUES ('b', 1.00);
+--@output T ordered
+-- k | t
+-- a | 30.33
+-- b | 1.00
+-- a | 52.67
+-- b | 2.00
+-- a | NULL
+-- b | 3.00
+-- a | 93.66
+-- b | 4.00
+--@output ENTRIES rowsort
+-- message        | cause                                                                               | record
+-- SUM(N) failed. | ["The result does not fit into DECIMAL(4, 2). CAST its argument to a larger type."] | NULL
+
+--@test: a condition on a sum
+CREATE STREAM entries AS
+  SELECT logger, message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE TABLE t AS SELECT k, SUM(n) AS t, COUNT(*) AS c FROM s GROUP BY k HAVING SUM(n) > 0 EMIT CHANGES;
+CREATE TABLE o AS SELECT k, SUM(n) AS t, COUNT(*) AS c FROM s GROUP BY k HAVING SUM(n) > 0 OR COUNT(*) = 2 EMIT CHANGES;
+INSERT INTO s (k, n) VALUES ('a', 60.00);
+INSERT INTO s (k, n) VALUES ('a', 60.00);
+INSERT INTO s (k, n) VALUES ('a', -40.00);
+INSERT INTO s (k, n) VALUES ('b', 1.00);
+--@output T ordered
+-- k | t         | c
+-- a | 60.00     | 1
+-- a | <deleted> | <deleted>
+-- a | 80.00     | 3
+-- b | 1.00      | 1
+--@output O ordered
+-- k | t     | c
+-- a | 60.00 | 1
+-- a | NULL  | 2
+-- a | 80.00 | 3
+-- b | 1.00  | 1
+--@output ENTRIES rowsort
+-- logger                                | message        | record
+-- processing.CTAS_O_4.Aggregate.Project | SUM(N) failed. | NULL
+-- processing.CTAS_T_3.HavingFilter      | SUM(N) failed. | NULL
+
+--@test: sums of a table take rows back
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE TABLE p (id INT PRIMARY KEY, k STRING, d DECIMAL(38, 1), n DECIMAL(4, 2))
+  WITH (KAFKA_TOPIC = '${case}_p', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE t AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM p GROUP BY k EMIT CHANGES;
+INSERT INTO p VALUES (1, 'a', 5000000000000000000000000000000000000.1, 50.01);
+INSERT INTO p VALUES (2, 'a', 6000000000000000000000000000000000000.2, 60.02);
+INSERT INTO p VALUES (3, 'a', 3000000000000000000000000000000000000.4, 30.03);
+INSERT INTO p VALUES (2, 'a', 0.2, 0.02);
+INSERT INTO p VALUES (1, 'b', 1.0, 1.00);
+INSERT INTO p (id) VALUES (3);
+--@output T ordered
+-- k | t                                       | u
+-- a | 5000000000000000000000000000000000000.1 | 50.01
+-- a | NULL                                    | NULL
+-- a | NULL                                    | NULL
+-- a | 8000000000000000000000000000000000000.7 | 80.06
+-- a | 3000000000000000000000000000000000000.6 | 30.05
+-- b | 1.0                                     | 1.00
+-- a | 0.2                                     | 0.02
+--@output ENTRIES rowsort
+-- message                                              | record
+-- GROUP BY: K is NULL, so the row belongs to no group. | NULL
+-- SUM(D) failed.                                       | NULL
+-- SUM(D) failed.                                       | NULL
+-- SUM(N) failed.                                       | NULL
+-- SUM(N) failed.                                       | NULL
+
+--@test: sessions that are merged, sliding windows, and distinct values
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE TABLE sessions AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM s WINDOW SESSION (10 SECONDS) GROUP BY k EMIT CHANGES;
+CREATE TABLE sliding AS SELECT k, SUM(d) AS t, SUM(DISTINCT n) AS u FROM s WINDOW SLIDING (10 SECONDS) GROUP BY k EMIT CHANGES;
+CREATE TABLE final AS SELECT k, SUM(d) AS t, SUM(DISTINCT n) AS u, SUM(DISTINCT d) AS v FROM s
+  WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000000, 60.00, 0);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000001, 50.00, 15000);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', -30000000000000000000000000000000000000, -30.00, 8000);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000000, 60.00, 15001);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('b', 1, 1.00, 120000);
+--@output SESSIONS ordered
+--@output SLIDING folded
+--@output FINAL ordered
+--@output ENTRIES rowsort
+
+--@test: OVER, the best rows, patterns, and rows that are inserted elsewhere
+CREATE STREAM entries AS
+  SELECT message->recordProcessingError->errorMessage AS message,
+    message->recordProcessingError->record AS record
+  FROM KSQL_PROCESSING_LOG EMIT CHANGES;
+CREATE STREAM o AS SELECT k, n, SUM(d) OVER (PARTITION BY k ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS t,
+  SUM(n) OVER (PARTITION BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS u FROM s EMIT CHANGES;
+CREATE TABLE sums AS SELECT k, SUM(n) AS t FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE tops AS SELECT t % 2 AS g, k, t FROM sums
+  QUALIFY ROW_NUMBER() OVER (PARTITION BY t % 2 ORDER BY t DESC) <= 1 EMIT CHANGES;
+CREATE STREAM m AS SELECT k, total FROM s MATCH_RECOGNIZE (
+  PARTITION BY k MEASURES SUM(A.n) AS total PATTERN (A A) DEFINE A AS TRUE) EMIT CHANGES;
+CREATE STREAM elsewhere (k STRING KEY, n DECIMAL(4, 2), t DECIMAL(38, 0), u DECIMAL(4, 2))
+  WITH (KAFKA_TOPIC = '${case}_e', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
+INSERT INTO elsewhere SELECT * FROM o EMIT CHANGES;
+INSERT INTO s (k, d, n) VALUES ('a', 60000000000000000000000000000000000000, 60.00);
+INSERT INTO s (k, d, n) VALUES ('a', 60000000000000000000000000000000000000, 61.00);
+INSERT INTO s (k, d, n) VALUES ('a', -60000000000000000000000000000000000000, -30.00);
+INSERT INTO s (k, d, n) VALUES ('a', 1, 5.00);
+INSERT INTO s (k, d, n) VALUES ('b', 1, 5.00);
+--@output O ordered
+--@output ELSEWHERE ordered
+--@output SUMS ordered
+--@output TOPS folded
+--@output M ordered
+--@output ENTRIES rowsort
+
+--@test: in every format
+CREATE TABLE j WITH (VALUE_FORMAT = 'AVRO') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE a WITH (VALUE_FORMAT = 'PROTOBUF') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE c WITH (VALUE_FORMAT = 'DELIMITED') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE e WITH (VALUE_FORMAT = 'JSON_SR') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
+CREATE TABLE f WITH (VALUE_FORMAT = 'KAFKA') AS SELECT k, CAST(SUM(n) AS DOUBLE) AS t FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', -99999999999999999999999999999999999999, -99.99);
+INSERT INTO s (k, d, n) VALUES ('b', 1, 1.00);
+--@output J ordered
+--@output A ordered
+--@output C ordered
+--@output E ordered
+--@output F ordered
+
+--@test: a sum that did not fit when its query stopped
+CREATE TABLE t AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM s GROUP BY k EMIT CHANGES;
+INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999998, 99.98);
+--@output T ordered
+--@restart
+INSERT INTO s (k, d, n) VALUES ('a', -99999999999999999999999999999999999999, -99.99);
+--@output T ordered
