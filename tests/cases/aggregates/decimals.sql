@@ -2,7 +2,8 @@
 --@server: ksql.logging.processing.topic.name = ${case}_log
 --@server: ksql.logging.processing.topic.auto.create = true
 --@server: ksql.logging.processing.stream.auto.create = true
-CREATE STREAM s (k STRING KEY, d DECIMAL(38, 0), n DECIMAL(4, 2))
+--@server: ksql.logging.processing.rows.include = true
+CREATE STREAM s (k STRING KEY, d DECIMAL(38, 1), n DECIMAL(4, 2))
   WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 
 --@test: a sum of 38 digits
@@ -11,21 +12,38 @@ CREATE STREAM entries AS
     message->recordProcessingError->cause AS cause, message->recordProcessingError->record AS record
   FROM KSQL_PROCESSING_LOG EMIT CHANGES;
 CREATE TABLE t AS SELECT k, SUM(d) AS t, COUNT(*) AS n FROM s GROUP BY k EMIT CHANGES;
-INSERT INTO s (k, d) VALUES ('a', 50000000000000000000000000000000000000);
-INSERT INTO s (k, d) VALUES ('a', 60000000000000000000000000000000000000);
+INSERT INTO s (k, d) VALUES ('a', 5000000000000000000000000000000000000.0);
+INSERT INTO s (k, d) VALUES ('a', 6000000000000000000000000000000000000.0);
 INSERT INTO s (k, d) VALUES ('b', 1);
-INSERT INTO s (k, d) VALUES ('a', -50000000000000000000000000000000000000);
-INSERT INTO s (k, d) VALUES ('a', -50000000000000000000000000000000000000);
+INSERT INTO s (k, d) VALUES ('a', -5000000000000000000000000000000000000.0);
+INSERT INTO s (k, d) VALUES ('a', -5000000000000000000000000000000000000.0);
 --@output T ordered
+-- k | t                                       | n
+-- a | 5000000000000000000000000000000000000.0 | 1
+-- a | NULL                                    | 2
+-- b | 1.0                                     | 1
+-- a | 6000000000000000000000000000000000000.0 | 3
+-- a | 1000000000000000000000000000000000000.0 | 4
 --@output ENTRIES rowsort
+-- logger                                | message        | cause                                            | record
+-- processing.CTAS_T_3.Aggregate.Project | SUM(D) failed. | ["The result does not fit into DECIMAL(38, 1)."] | {"K":"a"}
 SELECT k, t FROM t WHERE k = 'a';
 --@rows
+-- k | t
+-- a | 1000000000000000000000000000000000000.0
 SELECT k, SUM(d) AS t FROM s GROUP BY k;
 --@rows rowsort
+-- k | t
+-- a | 1000000000000000000000000000000000000.0
+-- b | 1.0
 SELECT SUM(d) AS t FROM s WHERE d > 1;
 --@rows
+-- t
+-- NULL
 SELECT k, SUM(d) AS t FROM s GROUP BY k HAVING SUM(d) > 1;
 --@rows
+-- k | t
+-- a | 1000000000000000000000000000000000000.0
 SELECT d, SUM(d) OVER (PARTITION BY k ORDER BY ROWOFFSET) AS t FROM s WHERE k = 'a';
 --@rows
 
@@ -55,7 +73,7 @@ INSERT INTO s (k, n) VALUES ('b', 1.00);
 -- b | 4.00
 --@output ENTRIES rowsort
 -- message        | cause                                                                               | record
--- SUM(N) failed. | ["The result does not fit into DECIMAL(4, 2). CAST its argument to a larger type."] | NULL
+-- SUM(N) failed. | ["The result does not fit into DECIMAL(4, 2). CAST its argument to a larger type."] | {"K":"a"}
 
 --@test: a condition on a sum
 CREATE STREAM entries AS
@@ -82,7 +100,7 @@ INSERT INTO s (k, n) VALUES ('b', 1.00);
 -- b | 1.00  | 1
 --@output ENTRIES rowsort
 -- logger                                | message        | record
--- processing.CTAS_O_4.Aggregate.Project | SUM(N) failed. | NULL
+-- processing.CTAS_O_4.Aggregate.Project | SUM(N) failed. | {"K":"a"}
 -- processing.CTAS_T_3.HavingFilter      | SUM(N) failed. | NULL
 
 --@test: sums of a table take rows back
@@ -110,11 +128,11 @@ INSERT INTO p (id) VALUES (3);
 -- a | 0.2                                     | 0.02
 --@output ENTRIES rowsort
 -- message                                              | record
--- GROUP BY: K is NULL, so the row belongs to no group. | NULL
--- SUM(D) failed.                                       | NULL
--- SUM(D) failed.                                       | NULL
--- SUM(N) failed.                                       | NULL
--- SUM(N) failed.                                       | NULL
+-- GROUP BY: K is NULL, so the row belongs to no group. | {"K":null}
+-- SUM(D) failed.                                       | {"K":"a"}
+-- SUM(D) failed.                                       | {"K":"a"}
+-- SUM(N) failed.                                       | {"K":"a"}
+-- SUM(N) failed.                                       | {"K":"a"}
 
 --@test: sessions that are merged, sliding windows, and distinct values
 CREATE STREAM entries AS
@@ -123,10 +141,10 @@ CREATE TABLE sessions AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM s WINDOW SESSIO
 CREATE TABLE sliding AS SELECT k, SUM(d) AS t, SUM(DISTINCT n) AS u FROM s WINDOW SLIDING (10 SECONDS) GROUP BY k EMIT CHANGES;
 CREATE TABLE final AS SELECT k, SUM(d) AS t, SUM(DISTINCT n) AS u, SUM(DISTINCT d) AS v FROM s
   WINDOW TUMBLING (SIZE 1 MINUTE, GRACE PERIOD 0 SECONDS) GROUP BY k EMIT FINAL;
-INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000000, 60.00, 0);
-INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000001, 50.00, 15000);
-INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', -30000000000000000000000000000000000000, -30.00, 8000);
-INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 60000000000000000000000000000000000000, 60.00, 15001);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 6000000000000000000000000000000000000.0, 60.00, 0);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 6000000000000000000000000000000000000.0, 50.00, 15000);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', -3000000000000000000000000000000000000.0, -30.00, 8000);
+INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 6000000000000000000000000000000000000.0, 60.00, 15001);
 INSERT INTO s (k, d, n, ROWTIME) VALUES ('b', 1, 1.00, 120000);
 --@output SESSIONS ordered
 --@output SLIDING folded
@@ -145,13 +163,13 @@ CREATE TABLE tops AS SELECT t % 2 AS g, k, t FROM sums
   QUALIFY ROW_NUMBER() OVER (PARTITION BY t % 2 ORDER BY t DESC) <= 1 EMIT CHANGES;
 CREATE STREAM m AS SELECT k, total FROM s MATCH_RECOGNIZE (
   PARTITION BY k MEASURES SUM(A.n) AS total PATTERN (A A) DEFINE A AS TRUE) EMIT CHANGES;
-CREATE STREAM elsewhere (k STRING KEY, n DECIMAL(4, 2), t DECIMAL(38, 0), u DECIMAL(4, 2))
+CREATE STREAM elsewhere (k STRING KEY, n DECIMAL(4, 2), t DECIMAL(38, 1), u DECIMAL(4, 2))
   WITH (KAFKA_TOPIC = '${case}_e', VALUE_FORMAT = 'AVRO', PARTITIONS = 1);
 INSERT INTO elsewhere SELECT * FROM o EMIT CHANGES;
-INSERT INTO s (k, d, n) VALUES ('a', 60000000000000000000000000000000000000, 60.00);
-INSERT INTO s (k, d, n) VALUES ('a', 60000000000000000000000000000000000000, 61.00);
-INSERT INTO s (k, d, n) VALUES ('a', -60000000000000000000000000000000000000, -30.00);
-INSERT INTO s (k, d, n) VALUES ('a', 1, 5.00);
+INSERT INTO s (k, d, n) VALUES ('a', 6000000000000000000000000000000000000.0, 60.00);
+INSERT INTO s (k, d, n) VALUES ('a', 6000000000000000000000000000000000000.0, 61.00);
+INSERT INTO s (k, d, n) VALUES ('a', -6000000000000000000000000000000000000.0, -30.00);
+INSERT INTO s (k, d, n) VALUES ('a', 1.0, 5.00);
 INSERT INTO s (k, d, n) VALUES ('b', 1, 5.00);
 --@output O ordered
 --@output ELSEWHERE ordered
@@ -166,9 +184,9 @@ CREATE TABLE a WITH (VALUE_FORMAT = 'PROTOBUF') AS SELECT k, SUM(n) AS t, SUM(d)
 CREATE TABLE c WITH (VALUE_FORMAT = 'DELIMITED') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
 CREATE TABLE e WITH (VALUE_FORMAT = 'JSON_SR') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
 CREATE TABLE f WITH (VALUE_FORMAT = 'KAFKA') AS SELECT k, CAST(SUM(n) AS DOUBLE) AS t FROM s GROUP BY k EMIT CHANGES;
-INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
-INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
-INSERT INTO s (k, d, n) VALUES ('a', -99999999999999999999999999999999999999, -99.99);
+INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', -9999999999999999999999999999999999999.9, -99.99);
 INSERT INTO s (k, d, n) VALUES ('b', 1, 1.00);
 --@output J ordered
 --@output A ordered
@@ -178,9 +196,14 @@ INSERT INTO s (k, d, n) VALUES ('b', 1, 1.00);
 
 --@test: a sum that did not fit when its query stopped
 CREATE TABLE t AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM s GROUP BY k EMIT CHANGES;
-INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999999, 99.99);
-INSERT INTO s (k, d, n) VALUES ('a', 99999999999999999999999999999999999998, 99.98);
+INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99.99);
+INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99.98);
 --@output T ordered
+-- k | t                                       | u
+-- a | 9999999999999999999999999999999999999.9 | 99.99
+-- a | NULL                                    | NULL
 --@restart
-INSERT INTO s (k, d, n) VALUES ('a', -99999999999999999999999999999999999999, -99.99);
+INSERT INTO s (k, d, n) VALUES ('a', -9999999999999999999999999999999999999.9, -99.99);
 --@output T ordered
+-- k | t                                       | u
+-- a | 9999999999999999999999999999999999999.9 | 99.98
