@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, Lambda, Literal
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Cast, ColumnRef, Expression, Literal
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.lowering import lower
@@ -30,7 +32,7 @@ from ksql_spark.types import (
 
 from .binding import bind
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 #: how many expressions go into one projection
 BATCH = 40
@@ -39,7 +41,7 @@ GROWING = {"LPAD", "RPAD", "GENERATE_SERIES", "REPEAT"}
 EXTREMES: dict[SqlType, Sequence[str]] = {
     INTEGER: ["-2147483648", "2147483647", "0", "-1"],
     BIGINT: ["-9223372036854775808L", "9223372036854775807L", "0L", "-1L"],
-    DOUBLE: ["double('NaN')", "double('Infinity')", "double('-Infinity')", "-1.7976931348623157E308D", "-0.0D"],
+    DOUBLE: ["double('NaN')", "double('Infinity')", "-1.7976931348623157E308D", "-0.0D"],
     Decimal(3, 2): ["-9.99BD", "9.99BD", "0.00BD"],
     Decimal(38, 0): [f"-{'9' * 38}BD", f"{'9' * 38}BD", "0BD", "5BD"],
     Decimal(38, 10): [f"-{'9' * 28}.{'9' * 10}BD", f"{'9' * 28}.{'9' * 10}BD", "0.0000000001BD"],
@@ -50,7 +52,7 @@ EXTREMES: dict[SqlType, Sequence[str]] = {
         "timestamp_micros(-9223372036854775808L)", "timestamp_micros(9223372036854775807L)",
         "timestamp_millis(0)",
     ],
-    STRING: ["''", "'9223372036854775807'", "'-1e999'", "'99999999999'", "'9999-12-31T23:59:59.999+14:00'", "'\\u0000'"],
+    STRING: ["''", "'9223372036854775807'", "'-1e999'", "'9999-12-31T23:59:59.999+14:00'", "'\\u0000'"],
 }  # fmt: skip
 SIDES = ("a", "b")
 
@@ -97,60 +99,44 @@ def failures(frame: Any, expressions: Sequence[Expression]) -> Iterator[str]:
 def calls() -> Iterator[Expression]:
     """The examples of all functions, with columns in place of constants."""
     for spec in registry.all_specs():
-        if spec.spark is None or spec.kind not in (Kind.SCALAR, Kind.OPERATOR) or spec.name in GROWING:
+        if spec.spark is None or spec.kind is not Kind.SCALAR or spec.name in GROWING:
             continue
         for example in spec.examples:
             given = [expression(a) for a in example.args]
-            kinds: list[Sequence[SqlType]] = []
-            for argument in given:
-                is_plain = isinstance(argument, Literal) and not isinstance(argument, Lambda)
-                decimals = [t for t in EXTREMES if isinstance(t, Decimal)]
-                if is_plain and isinstance(argument.type, Decimal):
-                    kinds.append(decimals)
-                else:
-                    kinds.append([argument.type] if is_plain and argument.type in EXTREMES else [])
-            for chosen in itertools.product(*([None, *k] for k in kinds)):
-                if not any(chosen):
-                    continue
-                places = itertools.count()
-                arguments = [
-                    a if t is None else column(t, next(places) % 2)
-                    for a, t in zip(given, chosen, strict=True)
-                ]
-                try:
-                    yield bind(spec.name, arguments)
-                except Exception:  # it takes only a constant there
-                    continue
+            yield from bound(
+                spec.name,
+                *([a, *(column(t, i % 2) for t in EXTREMES if is_alike(a, t))] for i, a in enumerate(given)),
+            )
+
+
+def is_alike(argument: Expression, type_: SqlType) -> bool:
+    """Whether a column of a type can stand for a constant."""
+    both_decimal = isinstance(argument.type, Decimal) and isinstance(type_, Decimal)
+    return isinstance(argument, Literal) and (both_decimal or argument.type == type_)
+
+
+def bound(name: str, *arguments: Sequence[Expression]) -> Iterator[Expression]:
+    """The calls of a function with one of each argument, where there is a signature for them."""
+    for given in itertools.product(*arguments):
+        if any(isinstance(a, ColumnRef) for a in given):
+            with contextlib.suppress(KsqlError):
+                yield bind(name, given)
 
 
 def casts() -> Iterator[Expression]:
-    return (
-        Cast(column(source, 0), target)
-        for source in EXTREMES
-        for target in EXTREMES
-        if source != target and can_cast(source, target)
-    )
+    for source, target in itertools.permutations(EXTREMES, 2):
+        if can_cast(source, target):
+            yield Cast(column(source, 0), target)
 
 
-def test_functions_and_operators(frame: Any) -> None:
-    every = list(dict.fromkeys(calls()))
-    wrong = [w for i in range(0, len(every), BATCH) for w in failures(frame, every[i : i + BATCH])]
-    assert not wrong, "\n".join(wrong)
-
-
-def test_arithmetic(frame: Any) -> None:
-    every = []
+def operations() -> Iterator[Expression]:
     for name in ("+", "-", "*", "/", "%"):
-        for left, right in itertools.product(EXTREMES, EXTREMES):
-            try:
-                every.append(bind(name, [column(left, 0), column(right, 1)]))
-            except Exception:  # it does not exist
-                continue
-    wrong = [w for i in range(0, len(every), BATCH) for w in failures(frame, every[i : i + BATCH])]
-    assert not wrong, "\n".join(wrong)
+        yield from bound(name, *([column(t, side) for t in EXTREMES] for side in range(2)))
 
 
-def test_casts(frame: Any) -> None:
-    every = list(casts())
+@pytest.mark.parametrize("made", [calls, casts, operations])
+def test_nothing_stops_a_query(frame: Any, made: Callable[[], Iterator[Expression]]) -> None:
+    every = list(dict.fromkeys(made()))
+    assert len(every) > 50
     wrong = [w for i in range(0, len(every), BATCH) for w in failures(frame, every[i : i + BATCH])]
     assert not wrong, "\n".join(wrong)

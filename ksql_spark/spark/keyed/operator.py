@@ -276,7 +276,7 @@ def call_arguments(
 
 
 def overflow(call: AggregateCall, step: str, context: Context, shown: Mapping[str, str]) -> str | None:
-    """Text of a FALSE that reports that the type of an aggregate's result cannot hold it; None: it always can.
+    """Text of a FALSE that reports that an aggregate's result does not fit its type; None: it always does.
 
     Args:
         call: the aggregate.

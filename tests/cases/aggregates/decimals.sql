@@ -46,6 +46,11 @@ SELECT k, SUM(d) AS t FROM s GROUP BY k HAVING SUM(d) > 1;
 -- a | 1000000000000000000000000000000000000.0
 SELECT d, SUM(d) OVER (PARTITION BY k ORDER BY d) AS t FROM s WHERE k = 'a';
 --@rows
+-- d                                        | t
+-- -5000000000000000000000000000000000000.0 | NULL
+-- -5000000000000000000000000000000000000.0 | NULL
+-- 5000000000000000000000000000000000000.0  | -5000000000000000000000000000000000000.0
+-- 6000000000000000000000000000000000000.0  | 1000000000000000000000000000000000000.0
 
 --@test: a sum of four digits
 CREATE STREAM entries AS
@@ -147,9 +152,34 @@ INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', -300000000000000000000000000000000
 INSERT INTO s (k, d, n, ROWTIME) VALUES ('a', 6000000000000000000000000000000000000.0, 60.00, 15001);
 INSERT INTO s (k, d, n, ROWTIME) VALUES ('b', 1, 1.00, 120000);
 --@output SESSIONS ordered
+-- k | windowstart | windowend | t                                       | u
+-- a | 0           | 0         | 6000000000000000000000000000000000000.0 | 60.00
+-- a | 15000       | 15000     | 6000000000000000000000000000000000000.0 | 50.00
+-- a | 0           | 0         | <deleted>                               | <deleted>
+-- a | 15000       | 15000     | <deleted>                               | <deleted>
+-- a | 0           | 15000     | 9000000000000000000000000000000000000.0 | 80.00
+-- a | 0           | 15000     | <deleted>                               | <deleted>
+-- a | 0           | 15001     | NULL                                    | NULL
+-- b | 120000      | 120000    | 1.0                                     | 1.00
 --@output SLIDING folded
+-- k | windowstart | windowend | t                                        | u
+-- a | 0           | 10000     | 3000000000000000000000000000000000000.0  | 30.00
+-- a | 1           | 10001     | -3000000000000000000000000000000000000.0 | -30.00
+-- a | 15001       | 25001     | 6000000000000000000000000000000000000.0  | 60.00
+-- a | 5000        | 15000     | 3000000000000000000000000000000000000.0  | 20.00
+-- a | 5001        | 15001     | 9000000000000000000000000000000000000.0  | 80.00
+-- a | 8001        | 18001     | NULL                                     | NULL
+-- b | 110000      | 120000    | 1.0                                      | 1.00
 --@output FINAL ordered
+-- k | windowstart | windowend | t    | u     | v
+-- a | 0           | 60000     | NULL | 80.00 | 3000000000000000000000000000000000000.0
 --@output ENTRIES rowsort
+-- message
+-- SUM(D) failed.
+-- SUM(D) failed.
+-- SUM(D) failed.
+-- SUM(DISTINCT N) failed.
+-- SUM(N) failed.
 
 --@test: OVER, the best rows, patterns, and rows that are inserted elsewhere
 CREATE STREAM entries AS
@@ -159,8 +189,8 @@ CREATE STREAM entries AS
 CREATE STREAM o AS SELECT k, n, SUM(d) OVER (PARTITION BY k ORDER BY ROWTIME) AS t,
   SUM(n) OVER (PARTITION BY k ORDER BY ROWTIME ROWS 1 PRECEDING) AS u FROM s EMIT CHANGES;
 CREATE TABLE sums AS SELECT k, SUM(n) AS t FROM s GROUP BY k EMIT CHANGES;
-CREATE TABLE tops AS SELECT t % 2 AS g, k, t FROM sums
-  QUALIFY ROW_NUMBER() OVER (PARTITION BY t % 2 ORDER BY t DESC) <= 1 EMIT CHANGES;
+CREATE TABLE tops AS SELECT LEN(k) AS g, ROW_NUMBER() OVER (PARTITION BY LEN(k) ORDER BY t DESC) AS place, k, t FROM sums
+  QUALIFY place <= 1 EMIT CHANGES;
 CREATE STREAM m AS SELECT k, total FROM s MATCH_RECOGNIZE (
   PARTITION BY k ORDER BY ROWTIME MEASURES SUM(A.n) AS total PATTERN (A A) DEFINE A AS TRUE) EMIT CHANGES;
 CREATE STREAM elsewhere (k STRING KEY, n DECIMAL(4, 2), t DECIMAL(38, 1), u DECIMAL(4, 2))
@@ -184,6 +214,10 @@ INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99
 INSERT INTO s (k, d, n) VALUES ('a', 9999999999999999999999999999999999999.9, 99.99);
 INSERT INTO s (k, d, n) VALUES ('a', -9999999999999999999999999999999999999.9, -99.99);
 --@output T ordered
+-- k | t     | u
+-- a | 99.99 | 9999999999999999999999999999999999999.9
+-- a | NULL  | NULL
+-- a | 99.99 | 9999999999999999999999999999999999999.9
 
 --@test: a sum that did not fit when its query stopped
 CREATE TABLE t AS SELECT k, SUM(d) AS t, SUM(n) AS u FROM s GROUP BY k EMIT CHANGES;

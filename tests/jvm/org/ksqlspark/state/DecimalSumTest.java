@@ -81,7 +81,7 @@ class DecimalSumTest {
         Iterable<Expression> arguments = List.of(column);
         scala.collection.immutable.Seq<Expression> sequence =
                 scala.jdk.javaapi.CollectionConverters.asScala(arguments).toSeq();
-        V2Aggregator<?, ?> call = V2Aggregator.apply(new DecimalSum(X), sequence, 0, 0);
+        V2Aggregator<?, ?> call = new V2Aggregator<>(new DecimalSum(X), sequence, 0, 0);
         Aggregator made = Aggregates.of(call, column);
         made.open();
         return made;
