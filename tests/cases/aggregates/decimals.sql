@@ -202,11 +202,39 @@ INSERT INTO s (k, d, n) VALUES ('a', -6000000000000000000000000000000000000.0, -
 INSERT INTO s (k, d, n) VALUES ('a', 1.0, 5.00);
 INSERT INTO s (k, d, n) VALUES ('b', 1, 5.00);
 --@output O ordered
+-- k | n      | t                                       | u
+-- a | 60.00  | 6000000000000000000000000000000000000.0 | 60.00
+-- a | 61.00  | NULL                                    | NULL
+-- a | -30.00 | 6000000000000000000000000000000000000.0 | 31.00
+-- a | 5.00   | 6000000000000000000000000000000000001.0 | -25.00
+-- b | 5.00   | 1.0                                     | 5.00
 --@output ELSEWHERE ordered
+-- k | n      | t                                       | u
+-- a | 60.00  | 6000000000000000000000000000000000000.0 | 60.00
+-- a | 61.00  | NULL                                    | NULL
+-- a | -30.00 | 6000000000000000000000000000000000000.0 | 31.00
+-- a | 5.00   | 6000000000000000000000000000000000001.0 | -25.00
+-- b | 5.00   | 1.0                                     | 5.00
 --@output SUMS ordered
+-- k | t
+-- a | 60.00
+-- a | NULL
+-- a | 91.00
+-- a | 96.00
+-- b | 5.00
 --@output TOPS folded
+-- g | place | k | t
+-- 1 | 1     | a | 96.00
 --@output M ordered
+-- k | total
+-- a | NULL
+-- a | -25.00
 --@output ENTRIES rowsort
+-- message        | record
+-- SUM(D) failed. | {"K":"a","D":6000000000000000000000000000000000000.0,"N":61.00}
+-- SUM(N) failed. | {"K":"a","D":6000000000000000000000000000000000000.0,"N":61.00}
+-- SUM(N) failed. | {"K":"a"}
+-- SUM(N) failed. | {"K":"a"}
 
 --@test: in a line of text
 CREATE TABLE t WITH (VALUE_FORMAT = 'DELIMITED') AS SELECT k, SUM(n) AS t, SUM(d) AS u FROM s GROUP BY k EMIT CHANGES;
