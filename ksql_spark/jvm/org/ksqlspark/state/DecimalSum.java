@@ -45,7 +45,7 @@ public final class DecimalSum extends ExactSums<Decimal> {
     @Override
     public StructType formerBuffer() {
         DecimalType sum = DataTypes.createDecimalType(DecimalType.MAX_PRECISION(), type.scale());
-        return new StructType().add("sum", sum).add("isEmpty", DataTypes.BooleanType);
+        return new StructType().add("sum", sum).add("isEmpty", DataTypes.BooleanType, false);
     }
 
     @Override

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Sum;
 import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
@@ -100,7 +101,10 @@ class DecimalSumTest {
     void groupsOfSparksSumGoOn() {
         Aggregator aggregator = aggregator();
         StructType former = SIGNED.formerBuffer();
-        assertEquals(List.of("sum(sum DECIMAL(38,1),isEmpty BOOLEAN)"), aggregator.formerLayout());
+        Attribute column = Aggregates.column("x", TYPE);
+        List<String> layout = Aggregates.of(new Sum(column), column).layout();
+        assertEquals(List.of("sum(sum DECIMAL(38,1),isEmpty BOOLEAN NOT NULL)"), layout);
+        assertEquals(layout, aggregator.formerLayout());
         aggregator.load(packed(former, decimal(MOST), false), 0);
         aggregator.add(packed(X, decimal("-0.9")));
         assertEquals("9".repeat(37) + ".0", result(aggregator));
