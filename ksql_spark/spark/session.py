@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, TypeVar
@@ -29,7 +30,7 @@ from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
-from ksql_spark.services.child import kill_session
+from ksql_spark.services.child import ends_within, kill_session
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import jvm, master
 
@@ -47,8 +48,6 @@ LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 PRINTED_BYTES = 5_000_000
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
 ANSWER_S, STOP_S = 5.0, 60.0
-#: how long a JVM that writes an archive of its classes may take to exit
-RECORD_S = 300.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -511,10 +510,13 @@ class SparkProcess:
                 time.sleep(0.01)
             return jvm.address_in(address)
 
-    def stop(self) -> None:
+    def stop(self, report: Callable[[str], None] = lambda text: None) -> None:
         """Stop the session and the JVM; safe to call at any time, more than once.
 
         A JVM that does not stop its session within STOP_S is killed.
+
+        Args:
+            report: called with progress lines while the JVM writes an archive of its classes.
         """
         session, self.session = self.session, None
         if session is not None:
@@ -524,12 +526,15 @@ class SparkProcess:
         if self._process is not None:
             if self._process.stdin:
                 self._process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(RECORD_S if self.records_classes else 5)
+            archive = self._archive if self.records_classes else None
+            if archive is None:
+                ends_within(self._process, 5)
+            else:
+                archive.await_written("Spark", partial(ends_within, self._process), report)
             self.kill()  # also what has outlived it
             self._process = None
-        if self.records_classes and self._archive is not None:
-            self._archive.keep()
+            if archive is not None:
+                archive.keep()
         self._clean()
 
     def _clean(self) -> None:

@@ -56,6 +56,23 @@ def test_what_hangs_for_ever_does_not_hold_up_the_stop(
     assert "Event.wait" in caplog.text
 
 
+def test_a_process_that_finishes_something_is_waited_for(hangs: threading.Event) -> None:
+    done: list[str] = []
+    looks = iter(range(3))
+
+    def is_busy() -> bool:
+        if next(looks, None) is None:
+            hangs.set()
+        return True
+
+    parts = Lifecycle(threading.RLock(), limit_s=0.01)
+    parts.kills(lambda: done.append("kill"), is_busy)
+    parts.on_stop(done.append, "after")
+    parts.on_stop(hangs.wait)
+    assert parts.stop()
+    assert done == ["after", "kill"]
+
+
 def test_nor_does_a_statement_under_way(hangs: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "KILLED_S", 0.01)
     lock, held = threading.RLock(), threading.Event()
