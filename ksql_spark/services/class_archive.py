@@ -22,7 +22,7 @@ KEPT = 3
 #: how long a JVM that was told to exit may take to write an archive, seconds: it takes 3 to 30 s on two cores
 WRITE_S = 300.0
 #: how often to report that it is still writing, seconds
-_REPORT_S = 3.0
+_REPORT_S = 5.0
 
 
 class ClassArchive:

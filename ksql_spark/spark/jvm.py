@@ -158,6 +158,21 @@ def name_user() -> None:
         users.setLoginUser(users.createRemoteUser(os.environ.get("HADOOP_USER_NAME") or str(os.getuid())))
 
 
+def settings_problems(settings: Mapping[str, str]) -> tuple[dict[str, str], Sequence[str]]:
+    """Find, within ``joined``, settings whose values Spark does not accept (SparkSettings.java).
+
+    Returns:
+        name -> what is wrong with its value, as a clause; and the names of all settings that Spark defines.
+    """
+    SparkContext._ensure_initialized()
+    view: Any = SparkContext._jvm
+    values = getattr(view, "java.util.HashMap")()
+    for name, value in settings.items():
+        values.put(name, value)
+    checked = getattr(view, "org.ksqlspark.internals.settings.SparkSettings")
+    return dict(checked.problems(values)), checked.names().split("\n")
+
+
 def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], object]]:
     """The calls that stop a session, then its JVM; ``is_alive``: the JVM runs. Call ``forget`` afterwards."""
     if not is_alive:
