@@ -19,6 +19,8 @@ async function pictureOfWarm(page, name) {
   if (!process.env.CONSOLE_PICTURES) return;
   do {
     await page.waitForFunction(isWarm, MOST_MS);
+    // lines grow to their thickness
+    await page.waitForFunction(() => !document.getAnimations().some((one) => one instanceof CSSTransition));
     await picture(page, name);
   } while (!(await page.evaluate(isWarm, MOST_MS)));
 }
@@ -72,6 +74,7 @@ test("one click loads the taxi story, and a tour of five steps shows it", async 
     await node.getByRole("link").click();
     await page.locator(".step", { hasText: "Stream Aggregate" }).getByText(/in [\d.]+\/s, out [\d.]+\/s|^[\d.]+\/s$/).waitFor();
     await accessible(page);
+    await page.locator(".figure", { hasText: /state, [1-9]/ }).waitFor(); // after a checkpoint
     await pictureOfWarm(page, "console-query");
     await page.goto(`${URL_OF_SERVER}/#/source/RIDES`);
     await page.getByRole("heading", { name: "Arriving in its topic" }).waitFor();
