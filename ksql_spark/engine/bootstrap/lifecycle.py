@@ -44,6 +44,7 @@ class Lifecycle:
         self._kills: list[Callable[[], None]] = []
         self._busy: list[Callable[[], bool]] = []
         self._stopping = threading.Event()
+        self._one_stop = threading.Lock()
         #: the step that a stop is waiting for
         self._step = "a statement that is being executed"
 
@@ -92,6 +93,10 @@ class Lifecycle:
             whether nothing is left to do; otherwise threads still wait for something.
         """
         self._stopping.set()
+        with self._one_stop:  # another one would find nothing to do, and kill what this one waits for
+            return self._stop()
+
+    def _stop(self) -> bool:
         failures: list[BaseException] = []
 
         def close() -> None:
