@@ -63,6 +63,31 @@ def test_a_time_that_is_wrong_names_its_row(world: World) -> None:
     assert "'R'. Row 2: ROWTIME must be between" in error.message and world.sent == []
 
 
+@pytest.mark.parametrize(
+    ("config", "rows", "reason"),
+    [
+        ({"cleanup.policy": "compact"}, "(1, 'x', 1), (2, NULL, 2)", "Topic r is compacted"),
+        ({"max.message.bytes": "120"}, f"(1, 'x', 1), (2, '{'x' * 50}', 2)", "The record has 89 bytes"),
+        ({"message.timestamp.before.max.ms": "1000"}, "(NULL, 'x', 1), (2, 'y', 2)", "Its time, 2, is"),
+    ],
+)  # fmt: skip
+def test_nothing_is_written_if_the_brokers_would_refuse_a_row(
+    world: World, config: dict[str, str], rows: str, reason: str
+) -> None:
+    """They would write the others, unless these went to the same partition."""
+    world.admin.configs["r"] = config
+    refused = world.refused(f"INSERT INTO r (ROWTIME, k, a) VALUES {rows};").message
+    assert refused.startswith(f"Failed to insert values into 'R'. Row 2: {reason}") and world.sent == []
+
+
+def test_rows_that_fit_a_topic_only_in_several_batches_are_written(world: World) -> None:
+    world.admin.configs["r"] = {"max.message.bytes": "1000"}
+    many = ", ".join(f"('{n}', {n})" for n in range(100))
+    world.run(f"INSERT INTO r (k, a) VALUES {many};")
+    assert [key for _, key, _ in world.sent] == [str(n).encode() for n in range(100)]
+    assert len(world.batches) > 5
+
+
 def test_a_transaction_has_no_record_of_the_first_millisecond(world: World) -> None:
     properties = {"processing.guarantee": "exactly_once_v2"}
     error = world.refused("INSERT INTO r (ROWTIME, a) VALUES (0, 1), (1, 2);", **properties)
