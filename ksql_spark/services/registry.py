@@ -267,6 +267,10 @@ class RegistryOnDemand:
         """See SchemaRegistry."""
         return self._started().register(subject, schema)
 
+    def delete(self, subject: str) -> None:
+        """See SchemaRegistry."""
+        self._started().delete(subject)
+
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""
         return self._started().subjects(schema_id)

@@ -90,7 +90,8 @@ class QueryStart:
         self._created_topics: list[str] = []
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
-            check_registrable(self._plan.records, self._services.registry)
+            if self._plan.sink.topic not in context.gone_topics:
+                check_registrable(self._plan.records, self._services.registry)
             _check_sink_topic(bound, self._plan, context)
             _check_limit(context, replaced)
             if isinstance(bound.start, tuple):
@@ -370,7 +371,7 @@ def _check_sink_topic(bound: PersistentQuery, plan: Plan, context: StatementCont
             context.services.admin.require_topic(source.topic)
     _check_loop(plan, context)
     topic = context.services.admin.topic(plan.sink.topic)
-    if bound.creates_sink and topic is not None:
+    if bound.creates_sink and topic is not None and topic.name not in context.gone_topics:
         check_topic(plan.sink, topic, context)
 
 
