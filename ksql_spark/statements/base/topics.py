@@ -33,6 +33,15 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     return config
 
 
+def has_brokers_times(topic: str, admin: KafkaAdmin) -> bool:
+    """Whether the brokers put their own times in the place of those that records of an existing topic have.
+
+    Raises:
+        KsqlError: as KafkaAdmin.
+    """
+    return admin.config(topic).get("message.timestamp.type") == "LogAppendTime"
+
+
 def retention_ms(config: Mapping[str, str]) -> int:
     """How long a topic with this configuration keeps records, ms; -1: for ever."""
     return int(config.get("retention.ms", -1)) if "delete" in config.get("cleanup.policy", "") else -1
