@@ -308,16 +308,16 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         if waits_s and query.state is State.RUNNING:
             yield "Lag", f"the oldest record has waited for {waits_s:.3f} s"
     counts = services.queries.figures.counts(query.id)
-    kinds = ("unreadable", "failed", "late", "lost")
+    kinds = ("unreadable", "failed", "lost")
     if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(bad_records)
     graces = services.queries.figures.graces(query.id) if counts.late else None
     if graces is not None:
         half, most, every = (period_text(graces.within_ms(share)) for share in (0.5, 0.99, 1))
-        yield (
-            "Late records",
-            (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),
-        )
+        kept = f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"
+        yield "Late records", f"{counts.late}; {kept}"
+    elif counts.late:
+        yield "Late records", str(counts.late)
     if query.retries.total:
         yield "Failures", f"{query.retries.total} since the server started"
 
