@@ -34,15 +34,16 @@ class RecordLimits:
 
     @classmethod
     def of(cls, topic: str, admin: KafkaAdmin) -> RecordLimits:
-        """Those of a topic; none are known if the server may not see its configuration.
+        """Those of a topic; none are known if the server may not see its configuration, or a broker does not
+        know the topic yet, for which the producer waits.
 
         Raises:
-            KsqlError: TOPIC_UNKNOWN, BROKER_UNREACHABLE.
+            KsqlError: BROKER_UNREACHABLE.
         """
         try:
             return cls(topic, admin.config(topic))
         except KsqlError as error:
-            if error.condition != "KAFKA_REFUSED":
+            if error.condition not in ("KAFKA_REFUSED", "TOPIC_UNKNOWN"):
                 raise
             return cls(topic, {})
 

@@ -77,9 +77,7 @@ def test_schemas_of_the_embedded_registry_go_with_their_topic(
     assert len(records(kafka_admin, topic, 1)) == 1
     execute("DROP STREAM gone;")
     kafka_admin.delete_topics([topic])  # by another program, which leaves the schemas
-    with pytest.raises(
-        KsqlError, match=f"rejected the columns' schema for subject {topic}-value: .*ncompat"
-    ):
+    with pytest.raises(KsqlError, match=f"rejected the columns' schema for subject {topic}-value: .*ncompat"):
         engine.execute(Request(create.format("BOOLEAN")))
     assert kafka_admin.topic(topic) is None
     registry = engine.services.registry

@@ -339,10 +339,11 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     new = replace(new, statement=f"{old.statement}\n{statement.source_text};")
     context.metastore.add(new)
     services = context.services
+    warnings = () if context.is_replay else _check_schemas(new, context)
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add(new)
-        return Outcome(f"{old.kind.capitalize()} {old.name} altered.")
+        return Outcome(f"{old.kind.capitalize()} {old.name} altered.", warnings=warnings)
 
     change = Change((old.name,), IN_PLACE, is_alter=True)
     command_id = f"{statement.kind.lower()}/{old.name}/alter"

@@ -73,6 +73,8 @@ def test_create_refuses_what_the_registry_would(world: World, registry: Registry
     # others may write the topic, which can be read with other columns
     (warning,) = world.one(OTHER)["warnings"]
     assert warning["message"].startswith("INSERT INTO W will fail. The schema registry rejected")
+    (warning,) = world.one("ALTER STREAM w ADD COLUMN more INT;")["warnings"]
+    assert warning["message"].startswith("INSERT INTO W will fail.")
     world.run("DROP STREAM w;")
     world.admin.delete_topics(["wt"])  # not by a statement
     error = world.refused(OTHER)

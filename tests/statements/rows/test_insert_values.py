@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from ksql_spark.errors import KsqlError
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
 
@@ -93,3 +94,15 @@ def test_a_transaction_has_no_record_of_the_first_millisecond(world: World) -> N
     error = world.refused("INSERT INTO r (ROWTIME, a) VALUES (0, 1), (1, 2);", **properties)
     assert "INSERT each of them alone" in error.message
     assert world.run("INSERT INTO r (ROWTIME, a) VALUES (0, 1);", **properties) == []
+
+
+@pytest.mark.parametrize("refusal", ["KAFKA_REFUSED", "TOPIC_UNKNOWN"])
+def test_rows_are_written_to_a_topic_whose_configuration_is_not_known(world: World, refusal: str) -> None:
+    """The server may lack the right to see it, or the broker that was asked does not know a new topic yet."""
+
+    def config(topic: str) -> dict[str, str]:
+        raise KsqlError(refusal, action="describe it", reason="no", topic=topic)
+
+    world.admin.config = config  # type: ignore[method-assign]
+    world.run("INSERT INTO r (k, a) VALUES ('x', 1), ('y', 2);")
+    assert len(world.sent) == 2
