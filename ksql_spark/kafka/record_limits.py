@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -88,7 +89,7 @@ class RecordLimits:
             size += more
         yield part
 
-    @property
+    @cached_property
     def _most_bytes(self) -> int:
         return int(self.config.get("max.message.bytes", _ENDLESS))
 

@@ -122,3 +122,18 @@ def test_the_next_start_deletes_what_a_statement_has_left(
     (tmp_path / "pending.json").write_text(json.dumps({"token": "x", "unlogged": left}), encoding="utf-8")
     world.runner.finish_pending()
     assert registry.subjects.keys() == {"wt-value", "other-value"}
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_subjects_go_with_topics_when_the_cluster_ends(
+    world: World, registry: RegistryServer, is_away: bool
+) -> None:
+    world.run(AVRO)
+    world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM w GROUP BY k;")
+    world.run("CREATE TABLE d AS SELECT k, COUNT(*) AS n FROM w GROUP BY k;")
+    world.admin.create_topic(world.log.topic)
+    if is_away:
+        registry.stop()
+    world.statements.terminate_cluster(["C"])
+    assert world.admin.topic("C") is None
+    assert registry.subjects.keys() == {"D-key", "D-value"} | ({"C-key", "C-value"} if is_away else set())
