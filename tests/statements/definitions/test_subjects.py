@@ -36,6 +36,8 @@ def test_subjects_go_with_their_topic(world: World, registry: RegistryServer, fo
     world.run("CREATE TABLE c AS SELECT k, COUNT(*) AS n FROM w GROUP BY k;")
     world.run("INSERT INTO w (k, v) VALUES ('a', 1);")
     assert registry.subjects.keys() == {"other-value", "wt-key", "wt-value", "C-key", "C-value"}
+    planned = world.one("EXPLAIN DROP TABLE c DELETE TOPIC;")["queryDescription"]["executionPlan"]
+    assert planned.endswith("topic C is deleted with all records, and the schemas of C-key and C-value")
     world.run("DROP TABLE c DELETE TOPIC;")
     assert registry.subjects.keys() == {"other-value", "wt-key", "wt-value"}
     world.run("DROP STREAM w;")
