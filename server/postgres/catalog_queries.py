@@ -7,6 +7,7 @@ import json
 from sqlglot import exp
 
 from ksql_spark.grammar.words import KEYWORDS
+from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS
 
 _REGEXPS = {
@@ -16,7 +17,7 @@ _REGEXPS = {
     "!~*": ("_REGEXP_I", True),
 }
 #: columns of pg_type with functions, which are shown by their names
-_PROCEDURES = ("typreceive", "typsend")
+_PROCEDURES = ("typreceive",)
 
 #: functions that return the present time, beside now()
 _CLOCKS = frozenset(("clock_timestamp", "statement_timestamp", "transaction_timestamp"))
@@ -108,8 +109,6 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Substring(this=node.this, start=exp.Literal.number(1), length=node.expression)
         case exp.Add() | exp.Sub():
             return _sum(node)
-        case exp.Ordered():
-            node.set("nulls_first", None)
         case (
             exp.CurrentCatalog()
             | exp.CurrentDatabase()
@@ -156,9 +155,52 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this.this, *by])
         case exp.Select() if any(_is_of_elements(one) for one in node.expressions):
             return _with_elements(node)
+        case exp.Select() if laterals := [one for one in node.args.get("joins") or () if _is_lateral(one)]:
+            for join in laterals:
+                _join_lateral(node, join)
         case exp.Array(expressions=[exp.Select() as inner]):
             return exp.Subquery(this=inner)
     return node
+
+
+def _is_lateral(join: exp.Join) -> bool:
+    return isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery)
+
+
+def _join_lateral(select: exp.Select, join: exp.Join) -> None:
+    """LATERAL (query): its rows as JSON, since in SQLite only a table function may read the row beside it."""
+    lateral = join.this
+    query, alias = lateral.this.this, lateral.alias
+    names = lateral.alias_column_names or query.named_selects
+    if not alias or "*" in names or any(isinstance(one, exp.Star) for one in select.expressions):
+        raise CatalogError("0A000", "Beside LATERAL, name the columns, and the query: no *.")
+    for item, name in zip(list(query.expressions), names, strict=True):
+        item.replace(exp.alias_(item.unalias().copy(), name, quoted=True))
+    values = exp.Anonymous(this="JSON_ARRAY", expressions=[exp.column(name, quoted=True) for name in names])
+    rows = exp.select(exp.Anonymous(this="JSON_GROUP_ARRAY", expressions=[values]))
+    rows = rows.from_(query.subquery(alias))
+    own = set(map(id, query.find_all(exp.Column)))
+    for column in [one for one in select.find_all(exp.Column) if id(one) not in own]:
+        is_whole = column.is_star and column.table == alias
+        if not (is_whole or (column.name in names and column.table in ("", alias))):
+            continue
+        places = range(len(names)) if is_whole else [names.index(column.name)]
+        items = [
+            exp.Anonymous(
+                this="JSON_EXTRACT",
+                expressions=[exp.column("value", alias), exp.Literal.string(f"$[{place}]")],
+            )
+            for place in places
+        ]
+        if column.parent is select and column.arg_key == "expressions":
+            at = column.index or 0
+            named = [exp.alias_(one, names[place]) for one, place in zip(items, places, strict=True)]
+            select.expressions[at : at + 1] = named
+            select.set("expressions", select.expressions)
+        else:
+            column.replace(items[0])
+    each = exp.Anonymous(this="JSON_EACH", expressions=[rows.subquery()])
+    join.set("this", exp.alias_(each, alias))
 
 
 def _sum(node: exp.Binary) -> exp.Expr:
@@ -226,8 +268,15 @@ def _cast(node: exp.Cast) -> exp.Expr:
     if to in ("regclass", "regtype", "regproc", "regnamespace", "regrole"):
         is_cast = isinstance(node.this, exp.Cast) and node.this.to.is_type("text")
         is_text = is_cast or (isinstance(node.this, exp.Literal) and node.this.is_string)
-        return exp.Anonymous(this="_OID_OF" if is_text else "_NAME_OF", expressions=[node.this])
+        if to == "regtype":
+            name = "_TYPE_OF" if is_text else "FORMAT_TYPE"
+        else:
+            name = "_OID_OF" if is_text else "_NAME_OF"
+        return exp.Anonymous(this=name, expressions=[node.this])
     if to in ("text", "varchar", "name", "char"):
+        if _is_call(node.this, "_OID_OF", "_TYPE_OF"):  # a name that is looked up, and shown again
+            shown = "_NAME_OF" if _is_call(node.this, "_OID_OF") else "FORMAT_TYPE"
+            return exp.Anonymous(this=shown, expressions=[node.this])
         if isinstance(node.this, exp.Column) and node.this.name.lower() in _PROCEDURES:
             return exp.Anonymous(this="_PROC_NAME", expressions=[node.this])
         return exp.cast(node.this, "text")

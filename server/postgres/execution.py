@@ -269,14 +269,14 @@ class Execution:
                 self.check_room("cursors", len(self._cursors), held + inner.size)
                 await self.open(inner)
                 inner.prepared = Prepared(inner.prepared.statement.without_tree(), inner.prepared.types)
+                inner.outlives_commit = statement.details["is_held"]
+                inner.is_committed = inner.outlives_commit and not self.is_in_transaction
                 self._cursors[name] = inner
             case Kind.FETCH:
                 await self._open_fetch(portal)
             case Kind.CLOSE:
                 name = statement.details["name"]
-                for closed in [name] if name is not None else list(self._cursors):
-                    if (cursor := self._cursors.pop(closed, None)) is not None:
-                        await cursor.close()
+                await self._close_cursors([name] if name is not None else list(self._cursors))
             case Kind.COPY:
                 await self._open_copy(portal)
             case Kind.INSERT:
@@ -476,6 +476,12 @@ class Execution:
                 del self.portals[name]
                 await portal.close()
 
+    async def _close_cursors(self, names: Sequence[str]) -> None:
+        """Close those of these cursors that are there."""
+        for name in names:
+            if (cursor := self._cursors.pop(name, None)) is not None:
+                await cursor.close()
+
     async def _local(self, statement: PgStatement, portal: Portal) -> None:
         match statement.tag:
             case "BEGIN":
@@ -487,8 +493,8 @@ class Execution:
             case "COMMIT" | "ROLLBACK":
                 self.is_in_transaction = False
                 for cursor in self._cursors.values():
-                    await cursor.close()
-                self._cursors.clear()
+                    cursor.is_committed |= cursor.outlives_commit and statement.tag == "COMMIT"
+                await self._close_cursors([n for n, one in self._cursors.items() if not one.is_committed])
                 await self.close_portals(but=portal)
             case "SET":
                 self.set(statement.details["name"], statement.details["value"])
@@ -496,11 +502,11 @@ class Execution:
                 self.set(statement.details["name"], None)
             case "DISCARD":
                 if statement.details["name"].upper() == "ALL":
+                    if self.is_in_transaction:
+                        raise Failure("25001", "DISCARD ALL cannot run inside a transaction block")
                     self.set("all", None)
                     self.prepared.clear()
-                    for cursor in self._cursors.values():
-                        await cursor.close()
-                    self._cursors.clear()
+                    await self._close_cursors(list(self._cursors))
             case "DEALLOCATE":
                 name = statement.details["name"]
                 if name.upper() == "ALL":

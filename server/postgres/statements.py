@@ -293,12 +293,13 @@ class _Reader(Cursor):
         if self.is_word("SCROLL"):
             raise Failure("0A000", "SCROLL is not supported: a cursor goes forward only. Leave the word out.")
         self.expect_word("CURSOR")
-        if self.one_of("WITH", "WITHOUT"):
-            self.expect_word("HOLD")
+        is_held = self.word("WITH", "HOLD")
+        if not is_held:
+            self.word("WITHOUT", "HOLD")
         self.expect_word("FOR")
         inner = self._inner(self.at, len(self._tokens))
         self.skip(len(self._tokens) - self.at)
-        return self._statement(Kind.DECLARE, inner, name=name)
+        return self._statement(Kind.DECLARE, inner, name=name, is_held=is_held)
 
     def fetch(self) -> PgStatement:
         """FETCH or MOVE [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""

@@ -19,7 +19,7 @@ from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import statement_of
-from ksql_spark.server.postgres.values import INT4
+from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
 from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
@@ -197,6 +197,43 @@ def test_savepoints_are_accepted(port: Port) -> None:
             connection.execute("INSERT INTO rides (i) VALUES (1)")
     with port.connect() as connection, pytest.raises(psycopg.errors.NoActiveSqlTransaction):
         connection.execute("SAVEPOINT a")
+
+
+def test_a_cursor_with_hold_outlives_commit(port: Port) -> None:
+    columns = [ResultColumn.of("S", STRING)]
+    port.engine.stream = lambda: FakeStream("PULL", columns, [Row([str(n)]) for n in range(9)])
+    with port.connect(autocommit=False) as connection:
+        for name, words in (("plain", ""), ("other", "WITHOUT HOLD"), ("held", "WITH HOLD")):
+            connection.execute(f"DECLARE {name} CURSOR {words} FOR SELECT * FROM rides")
+        assert connection.execute("FETCH 2 FROM held").fetchall() == [("0",), ("1",)]
+        connection.commit()
+        for name in ("plain", "other"):
+            with pytest.raises(psycopg.errors.InvalidCursorName):
+                connection.execute(f"FETCH 1 FROM {name}")
+            connection.rollback()  # of another transaction than the one that has declared it
+        assert connection.execute("FETCH 1 FROM held").fetchall() == [("2",)]
+        connection.execute("DECLARE later CURSOR WITH HOLD FOR SELECT * FROM rides")
+        connection.rollback()
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH 1 FROM later")
+        assert len(connection.execute("FETCH ALL FROM held").fetchall()) == 6
+        connection.execute("CLOSE held")
+    with port.connect() as connection:
+        with psycopg.ServerCursor(connection, "mine", withhold=True) as cursor:
+            assert cursor.execute("SELECT * FROM rides").fetchone() == ("0",)
+            connection.execute("BEGIN")
+            connection.execute("ROLLBACK")
+            assert cursor.fetchone() == ("1",)
+        connection.execute("DECLARE gone CURSOR WITH HOLD FOR SELECT * FROM rides")
+        connection.execute("DISCARD ALL")
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH 1 FROM gone")
+
+
+def test_discard_all_is_refused_in_a_transaction(port: Port) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.errors.ActiveSqlTransaction):
+        connection.execute("BEGIN")
+        connection.execute("DISCARD ALL")
 
 
 def test_ksqls_own_rollback_and_abort_reach_the_engine(port: Port) -> None:
@@ -437,8 +474,40 @@ def test_a_name_as_a_parameter_becomes_an_oid(catalog: Catalog) -> None:
 
 def test_schemas_in_the_path(catalog: Catalog) -> None:
     assert ask(catalog, "SELECT current_schemas(false), current_schemas(true)").rows == (
-        ("{public}", "{pg_catalog,public}"),
+        (["public"], ["pg_catalog", "public"]),
     )
+    query = "SELECT 'public' = ANY(current_schemas(true)), array_to_string(current_schemas(true), '|')"
+    assert ask(catalog, query).rows == ((1, "pg_catalog|public"),)
+
+
+@pytest.mark.parametrize(
+    ("query", "types", "row"),
+    [
+        ("SELECT typinput, typoutput, typreceive, typsend FROM pg_type WHERE typname = 'numeric'",
+         [TEXT] * 4, ("numeric_in", "numeric_out", "numeric_recv", "numeric_send")),
+        ("SELECT has_table_privilege('pg_class', 'select'), pg_is_in_recovery()", [BOOL] * 2, (1, 0)),
+        ("SELECT 'pg_class'::regclass::text, 'int4'::regtype::text, 25::regtype::text, 1259::regclass::text",
+         [TEXT] * 4, ("pg_class", "integer", "text", "pg_class")),
+        ("SELECT quote_ident('a b'), quote_ident('ab'), quote_ident('select'), quote_ident(NULL)", [TEXT] * 4,
+         ('"a b"', "ab", '"select"', None)),
+        ("SELECT format('%2$s|%1$-3s|%1$3s|%I|%L|%%', 'a', 'B', NULL), pg_size_pretty(123456789::bigint)",
+         [TEXT] * 2, ('B|a  |  a|"B"|NULL|%', "118 MB")),
+        ("SELECT t.typname, x.m, k FROM pg_type t LEFT JOIN LATERAL (SELECT proname, 1 FROM pg_proc p"
+         " WHERE p.oid = t.typreceive LIMIT 1) x (m, k) ON true WHERE typname = 'bool'", [TEXT, TEXT, INT4],
+         ("bool", "boolrecv", 1)),
+        ("SELECT n.oid, x.n FROM pg_namespace n, LATERAL (SELECT count(*) AS n FROM pg_attribute a"
+         " WHERE a.attrelid = n.oid) x WHERE nspname = 'public'", [INT4, INT4], (2200, 0)),
+        ("SELECT relname, oid, relhasindex, count(*), 1, relkind = 'r', relname::text, oid::bigint"
+         " FROM pg_class GROUP BY 1, 2, 3", [TEXT, INT4, BOOL, INT8, INT4, BOOL, TEXT, INT8], None),
+        ("SELECT nullif(typname, 'int4') FROM pg_type WHERE typname IN ('int4', 'int8') ORDER BY 1 DESC"
+         " LIMIT 1", [TEXT], (None,)),
+    ],
+)  # fmt: skip
+def test_what_else_tools_ask_of_the_catalog(
+    catalog: Catalog, query: str, types: list[PgType], row: tuple[Any, ...] | None
+) -> None:
+    answer = ask(catalog, query)
+    assert (list(answer.types), answer.rows) == (types, () if row is None else (row,))
 
 
 def test_functions_of_the_catalog() -> None:
