@@ -89,31 +89,31 @@ _READING = (
 _MARKS = {"?": values.BOOL, "#": values.INT4}
 _TABLES = """
 pg_namespace: oid# nspname nspowner# nspacl
-pg_class: oid# relname relnamespace# reltype# reloftype# relowner# relam# relfilenode# reltablespace# relpages#
-  reltuples# reltoastrelid# relhasindex? relisshared? relpersistence relkind relnatts# relchecks# relhasrules?
-  relhastriggers? relhassubclass? relrowsecurity? relforcerowsecurity? relispopulated? relreplident
-  relispartition? relacl reloptions relpartbound
+pg_class: oid# relname relnamespace# reltype# reloftype# relowner# relam# relfilenode# reltablespace#
+  relpages# reltuples# reltoastrelid# relhasindex? relisshared? relpersistence relkind relnatts# relchecks#
+  relhasrules? relhastriggers? relhassubclass? relrowsecurity? relforcerowsecurity? relispopulated?
+  relreplident relispartition? relacl reloptions relpartbound
 pg_attribute: attrelid# attname atttypid# attlen# attnum# attndims# atttypmod# attnotnull? atthasdef?
-  atthasmissing? attidentity attgenerated attisdropped? attislocal? attinhcount# attcollation# attstattarget#
-  attstorage attcompression attacl attoptions attfdwoptions
+  atthasmissing? attidentity attgenerated attisdropped? attislocal? attinhcount# attcollation#
+  attstattarget# attstorage attcompression attacl attoptions attfdwoptions
 pg_type: oid# typname typnamespace# typowner# typlen# typbyval? typtype typcategory typispreferred?
-  typisdefined? typdelim typrelid# typelem# typarray# typnotnull? typbasetype# typtypmod# typndims# typcollation#
-  typdefault typinput typoutput typreceive typsend
-pg_index: indexrelid# indrelid# indnatts# indnkeyatts# indisunique? indisprimary? indisexclusion? indimmediate?
-  indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs indpred
-  indclass indcollation
-pg_constraint: oid# conname connamespace# contype condeferrable? condeferred? convalidated? conrelid# contypid#
-  conindid# conparentid# confrelid# confupdtype confdeltype confmatchtype conkey confkey conislocal?
-  connoinherit?
+  typisdefined? typdelim typrelid# typelem# typarray# typnotnull? typbasetype# typtypmod# typndims#
+  typcollation# typdefault typinput typoutput typreceive typsend
+pg_index: indexrelid# indrelid# indnatts# indnkeyatts# indisunique? indisprimary? indisexclusion?
+  indimmediate? indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs
+  indpred indclass indcollation
+pg_constraint: oid# conname connamespace# contype condeferrable? condeferred? convalidated? conrelid#
+  contypid# conindid# conparentid# confrelid# confupdtype confdeltype confmatchtype conkey confkey
+  conislocal? connoinherit?
 pg_database: oid# datname datdba# encoding# datcollate datctype datistemplate? datallowconn? datconnlimit#
   dattablespace# datacl
 pg_roles: oid# rolname rolsuper? rolinherit? rolcreaterole? rolcreatedb? rolcanlogin? rolreplication?
   rolconnlimit# rolvaliduntil rolbypassrls? rolconfig
 pg_am: oid# amname amtype
 pg_tablespace: oid# spcname spcowner# spcacl spcoptions
-pg_proc: oid# proname pronamespace# proowner# prokind proretset? prorettype# proargtypes proargnames proisagg?
-  pronargs# proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic# proallargtypes
-  proargmodes proacl
+pg_proc: oid# proname pronamespace# proowner# prokind proretset? prorettype# proargtypes proargnames
+  proisagg? pronargs# proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic#
+  proallargtypes proargmodes proacl
 pg_attrdef: oid# adrelid# adnum# adbin
 pg_description: objoid# classoid# objsubid# description
 pg_settings: name setting unit category short_desc

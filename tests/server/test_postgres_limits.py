@@ -607,6 +607,6 @@ def test_a_client_that_reads_nothing_keeps_no_query_beyond_its_token(
     rows = [Row(["x" * 100_000]) for _ in range(300)]
     stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], rows, ends=False)
     port.engine.stream = lambda: stream
-    with port.connect(user="bearer", password="token") as connection:
+    with contextlib.closing(port.connect(user="bearer", password="token")) as connection:
         connection.pgconn.send_query(b"SELECT * FROM rides EMIT CHANGES")
         assert stream.closed.wait(SOON_S)
