@@ -28,6 +28,7 @@ from ksql_spark.functions import (
     lambdas,
     masks,
     numeric,
+    postgres,
     strings,
     table_functions,
     url,
@@ -58,6 +59,7 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
     collected.SPECS,
     by_offset.SPECS,
     table_functions.SPECS,
+    postgres.SPECS,
 )
 
 

@@ -19,7 +19,7 @@ from sqlglot import ErrorLevel, exp
 from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import IndexInfo, SourceDescription
-from ksql_spark.grammar.words import KEYWORDS
+from ksql_spark.grammar.words import RESERVED
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
@@ -77,6 +77,14 @@ _CASTS = {
 }  # fmt: skip
 #: how names of functions begin that tools call at their start: one that is not there gives NULL
 _CATALOG_FUNCTIONS = ("pg_", "has_", "obj_", "col_", "shobj_", "txid_", "inet_", "_pg_")
+#: the catalog's other functions, which KSQL does not have
+_FUNCTIONS = frozenset((
+    "version", "current_database", "current_catalog", "current_schema", "current_schemas", "current_user",
+    "session_user", "user", "current_setting", "set_config", "format_type", "quote_ident", "quote_literal",
+    "quote_nullable", "parse_ident", "format", "to_regclass", "array_lower", "array_upper", "array_to_string",
+    "string_to_array", "generate_subscripts", "clock_timestamp", "statement_timestamp",
+    "transaction_timestamp",
+))  # fmt: skip
 #: what a query does; any other action, such as ATTACH, PRAGMA or a write, is refused
 _READING = (
     sqlite3.SQLITE_SELECT,
@@ -158,6 +166,11 @@ class Session:
     user: str
     settings: Mapping[str, str]
     process_id: int
+
+
+def is_function(name: str) -> bool:
+    """Whether a function, by its name in lower case, is one of the catalog."""
+    return name in _FUNCTIONS or name.startswith(_CATALOG_FUNCTIONS)
 
 
 class Catalog:
@@ -534,6 +547,7 @@ class Catalog:
             "_truncated": catalog_times.truncated,
             "_part": catalog_times.part,
             "_interval": _interval,
+            "_divided": _divided,
             "concat": lambda *items: "".join(str(one) for one in items if one is not None),
             "greatest": lambda *items: max((one for one in items if one is not None), default=None),
             "least": lambda *items: min((one for one in items if one is not None), default=None),
@@ -760,6 +774,16 @@ def _notify(*_: Any) -> None:
     raise CatalogError("0A000", REFUSED["NOTIFY"])
 
 
+def _divided(number: Any, by: Any) -> Any:
+    if number is None or by is None:
+        return None
+    if by == 0:
+        raise CatalogError("22012", "division by zero")
+    if isinstance(number, int) and isinstance(by, int):
+        return abs(number) // abs(by) * (1 if (number < 0) == (by < 0) else -1)
+    return number / by
+
+
 def _interval(text: Any) -> None:
     raise CatalogError("0A000", f"An INTERVAL can only be added to a time or subtracted from one: {text}")
 
@@ -778,7 +802,7 @@ def _identifier(name: Any) -> str | None:
     """QUOTE_IDENT: a name in quotes if it needs them."""
     if name is None:
         return None
-    return _quoted(str(name)) if str(name).upper() in KEYWORDS else _shown(str(name))
+    return _quoted(str(name)) if str(name).upper() in RESERVED else _shown(str(name))
 
 
 _FORMATS = re.compile(r"%(?:%|(?:(\d+)\$)?(-?)(\d*)([sIL]))")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -23,6 +24,67 @@ _PROCEDURES = ("typreceive",)
 _CLOCKS = frozenset(("clock_timestamp", "statement_timestamp", "transaction_timestamp"))
 #: our functions that return times
 _TIMES = ("_NOW", "_TIMESTAMP", "_DATE", "_SHIFTED", "_TRUNCATED")
+
+
+#: what SQLite gives exactly as PostgreSQL, in a query without relations
+_EXACT = (
+    exp.Select, exp.Subquery, exp.Alias, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren,
+    exp.Column, exp.Placeholder, exp.DataType, exp.DataTypeParam, exp.Var, exp.Dot, exp.Interval,
+    exp.CurrentTimestamp, exp.CurrentDate, exp.TimestampTrunc, exp.DateTrunc, exp.ByteString, exp.RawString,
+    exp.National, exp.Limit, exp.Order, exp.Exists,
+    exp.Union, exp.Values, exp.Tuple, exp.TableAlias,
+    exp.Ordered, exp.Add, exp.Sub, exp.Neg, exp.Cast, exp.Is, exp.Not,
+)  # fmt: skip
+#: casts that SQLite does as PostgreSQL
+_EXACT_CASTS = frozenset((
+    "text", "varchar", "name", "timestamp", "timestamptz", "date", "interval", "oid", "regclass", "regtype",
+    "regproc", "regnamespace", "regrole",
+))  # fmt: skip
+
+
+def is_for_engine(query: exp.Expr, is_of_catalog: Callable[[str], bool]) -> bool:
+    """Whether a query without relations computes what only the engine computes as PostgreSQL does.
+
+    Args:
+        is_of_catalog: whether a function, by its name in lower case, is one of the catalog.
+    """
+    if query.find(exp.From) is not None:
+        return False
+    is_plain = True
+    for node in query.walk():
+        if isinstance(node, exp.Anonymous) and not is_of_catalog(node.name.lower()):
+            is_plain = False
+        elif isinstance(node, (*_OF_CATALOG, exp.Anonymous)):
+            return False
+        elif not isinstance(node, _EXACT):
+            is_plain = False
+        elif isinstance(node, exp.Literal):
+            is_plain &= node.is_string or node.name.isdecimal()
+        elif isinstance(node, exp.Cast):
+            to = node.to.sql("postgres").lower().rpartition(".")[2].strip('"').partition("(")[0]
+            is_int = to in ("int", "bigint") and isinstance(
+                node.this, (exp.Literal, exp.Placeholder, exp.Cast)
+            )
+            is_plain &= to in _EXACT_CASTS or is_int
+        elif isinstance(node, (exp.Add, exp.Sub)):
+            sides = (node.this.unnest(), node.expression.unnest())
+            is_plain &= any(
+                isinstance(one, (exp.CurrentTimestamp, exp.CurrentDate, exp.Interval))
+                or (
+                    isinstance(one, exp.Cast)
+                    and one.to.is_type("timestamp", "timestamptz", "date", "interval")
+                )
+                for one in sides
+            )
+    return not is_plain
+
+
+#: nodes of functions that only the catalog has
+_OF_CATALOG = (
+    exp.CurrentVersion, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser,
+    exp.SessionUser, exp.GenerateSeries, exp.Unnest, exp.Explode, exp.StringToArray,
+    exp.RegexpLike, exp.RegexpILike, exp.Operator, exp.CurrentSchemas, exp.Format, exp.ArrayToString, exp.Any,
+)  # fmt: skip
 
 
 def sqlite_query(query: exp.Expr) -> exp.Expr:
@@ -109,6 +171,8 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Substring(this=node.this, start=exp.Literal.number(1), length=node.expression)
         case exp.Add() | exp.Sub():
             return _sum(node)
+        case exp.Div():
+            return exp.Anonymous(this="_DIVIDED", expressions=[node.this, node.expression])
         case (
             exp.CurrentCatalog()
             | exp.CurrentDatabase()

@@ -59,10 +59,8 @@ _MAX_NAMED = 1_000
 _ROWS_AT_ONCE = 500
 #: bytes of results of the catalog that the portals and cursors of a connection hold
 _MAX_HELD_BYTES = 64 << 20
-#: what conditions give for NULL: on this port, what SQL says, unless the client sets it
-_NULLS = "ksql.sql.nulls"
-#: what a text literal is: on this port, without a type, unless the client sets it
-_LITERALS = "ksql.sql.literals"
+#: what NULL, texts, functions and operators mean on this port, unless the client sets it
+MEANING = {"ksql.sql.nulls": "ansi", "ksql.sql.literals": "untyped", "ksql.sql.dialect": "postgres"}
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
@@ -296,10 +294,8 @@ class Execution:
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
         properties = dict(self.settings.properties)
-        if statement.is_read or statement.tag in ("UPDATE", "DELETE"):
-            properties = {_NULLS: "ansi"} | properties
         if statement.is_read or statement.changes_rows:
-            properties = {_LITERALS: "untyped"} | properties
+            properties = MEANING | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts

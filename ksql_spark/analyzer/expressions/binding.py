@@ -41,7 +41,7 @@ from ksql_spark.expressions import (
     TryCast,
     is_null,
 )
-from ksql_spark.functions import registry
+from ksql_spark.functions import postgres, registry
 from ksql_spark.functions.arithmetic import MOST_YEARS
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
@@ -114,6 +114,10 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
     if rule is None:
         raise invalid(f"{type(node).__name__} is not supported here.", node)
     bound = rule(node, scope)
+    if scope.postgres and not isinstance(node, exp.Paren):
+        written = node.name if isinstance(node, nodes.FunctionCall) else ""
+        with placed_at(node):
+            bound = postgres.meant(bound, written, lambda name, arguments: call(name, arguments, node))
     if isinstance(bound, (Call, MakeStruct)):
         checked_type(bound.type, node)
     # a function means the same everywhere, although it may be bound to an operator
@@ -593,7 +597,8 @@ def _case(node: exp.Case, scope: Scope) -> Expression:
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     target = resolve_type(node.args["to"], scope.types)
     operand = bind_expression(node.this, scope)
-    if not can_cast(operand.type, target):
+    is_known = can_cast(operand.type, target) or (scope.postgres and postgres.can_cast(operand.type, target))
+    if not is_known:
         raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
     if operand.type == target:
         return operand

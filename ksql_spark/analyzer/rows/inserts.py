@@ -140,6 +140,7 @@ def bind_insert_values(
             clause="VALUES",
             ansi=settings.is_ansi(config),
             untyped=settings.is_untyped(config),
+            postgres=settings.is_postgres(config),
         )
         columns = _columns(statement, source)
         rows = tuple(_row(statement, row, source, columns, scope) for row in statement.rows)

@@ -71,6 +71,7 @@ def bind_row_change(
             types=metastore.types(),
             ansi=settings.is_ansi(config),
             untyped=settings.is_untyped(config),
+            postgres=settings.is_postgres(config),
             forbidden=DISK_COLUMNS,
         ).at("WHERE")
         if statement.where is None:
