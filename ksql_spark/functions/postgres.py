@@ -16,19 +16,21 @@ from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Case, Cast, Expression, Literal, TryCast
+from ksql_spark.functions import datetime, encodings
 from ksql_spark.functions.casts import cast
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, spark_type, string
 from ksql_spark.functions.spec import (
     BY_ARGUMENTS,
     MAX_BYTES,
+    Category,
     Example,
+    Kind,
     Lowering,
     Resolved,
     Spec,
     Typed,
     TypingRule,
-    operator,
 )
 from ksql_spark.instants import read_date, read_time, read_timestamp
 from ksql_spark.types import (
@@ -386,7 +388,11 @@ def _truncated(args: Sequence[str], _: Types) -> str:
 
 _INTEGER_TEXT = string(r"^\s*[+-]?\d+\s*$")
 _NUMBER_TEXT = string(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
-_TIME_TEXT = string(r"^\s*\d+[-:]\d+([-:]\d+)?.*$")
+_DATE_TEXT, _TIME_TEXT = string(r"^\s*\d+-\d+-\d+"), string(r"^\s*\d+:\d+")
+#: types -> what their texts look like; other numbers as _NUMBER_TEXT
+_TEXTS: dict[SqlType, str] = {
+    INTEGER: _INTEGER_TEXT, BIGINT: _INTEGER_TEXT, DATE: _DATE_TEXT, TIME: _TIME_TEXT, TIMESTAMP: _DATE_TEXT,
+}  # fmt: skip
 _TRUE, _FALSE = (
     "('t', 'tr', 'tru', 'true', 'y', 'ye', 'yes', 'on', '1')",
     ("('f', 'fa', 'fal', 'fals', 'false', 'n', 'no', 'of', 'off', '0')"),
@@ -410,12 +416,12 @@ def _casted(value: str, source: SqlType, target: SqlType) -> str:
     begin = string(f'invalid input syntax for type {name}: "')
     shown = f"concat({begin}, {value}, '\"')"
     wrong = refusing("22007" if target in (DATE, TIME, TIMESTAMP) else "22P02", shown, target)
-    far = {INTEGER: _INTEGER_TEXT, BIGINT: _INTEGER_TEXT, DATE: _TIME_TEXT, TIME: _TIME_TEXT,
-           TIMESTAMP: _TIME_TEXT}.get(target, _NUMBER_TEXT)  # fmt: skip
     if target != BOOLEAN:
         state = "22008" if target in (DATE, TIME, TIMESTAMP) else "22003"
         out = f"concat('value out of range: ', {value})"
-        wrong = f"if({value} rlike {far}, {refusing(state, out, target)}, {wrong})"
+        wrong = (
+            f"if({value} rlike {_TEXTS.get(target, _NUMBER_TEXT)}, {refusing(state, out, target)}, {wrong})"
+        )
     return let(text, lambda r: f"if({is_wrong(r)}, {wrong}, {r})")
 
 
@@ -454,6 +460,8 @@ def _read(value: str, target: SqlType) -> str:
         return f"case when {word} in {_TRUE} then true when {word} in {_FALSE} then false end"
     if isinstance(target, Decimal):
         return f"if({value} rlike {_NUMBER_TEXT}, try_cast(trim({value}) as {spark_type(target)}), NULL)"
+    if target in (DATE, TIME):
+        return f"if({value} rlike {_TEXTS[target]}, {cast(f'trim({value})', STRING, target)}, NULL)"
     if target == TIMESTAMP:
         return cast(f"regexp_replace(trim({value}), '^(\\\\d+-\\\\d+-\\\\d+) +', '$1T')", STRING, target)
     return cast(f"trim({value})", STRING, target)
@@ -465,11 +473,7 @@ def _as_text(value: str, source: SqlType) -> str | None:
             return f"if({value} is null, NULL, ksql.double_text({value}))"
         case t if t == TIMESTAMP:
             plain = cast(value, source, STRING)
-            return (
-                f"regexp_replace(regexp_replace({plain}, 'T', ' '), '[.]?0*$', '')"
-                if False
-                else (f"replace(regexp_replace({plain}, '[.](\\\\d*?)0+$', '.$1'), 'T', ' ')")
-            )
+            return f"replace(regexp_replace({plain}, '([.][0-9]*[1-9])?[.]?0+$', '$1'), 'T', ' ')"
         case t if t == BYTES:
             return f"concat('\\\\x', lower(hex({value})))"
     return None
@@ -502,6 +506,23 @@ def _to_decimal(args: Sequence[str], types: Types) -> str:
     return let(args[0], lambda v: _casted(v, types[0], target))
 
 
+def _strict(name: str, specs: Sequence[Spec], result: SqlType, state: str, message: str) -> Spec:
+    """A function of KSQL's that fails where its result is NULL although no argument is."""
+    lower = next(spec.spark for spec in specs if spec.name == name)
+    assert lower is not None, "it has a text"
+
+    def strict(args: Sequence[str], types: Types) -> str:
+        return _lets(args, lambda *a: _checked(lower(a, types), result, _unless_missing(a), state, message))
+
+    return _spec(
+        f"PG_{name}",
+        f"PostgreSQL's {name}, which fails where KSQL's is NULL.",
+        lambda types, _: Resolved(tuple(types), result),
+        strict,
+        limits=BY_ARGUMENTS if result == STRING else None,
+    )
+
+
 # ---- specs -----------------------------------------------------------------------------------------------
 
 
@@ -519,7 +540,10 @@ def _fixed(*parameters: SqlType | None, result: SqlType) -> TypingRule:
 def _spec(
     name: str, description: str, typing: TypingRule, lower: Lowering, *examples: Example, **more: Any
 ) -> Spec:
-    return operator(name, description, (signature("value T -> T"),), lower, *examples, typing=typing, **more)
+    shown = (signature("value T -> T"),)
+    return Spec(
+        name, Kind.OPERATOR, Category.POSTGRESQL, description, shown, lower, examples, typing=typing, **more
+    )
 
 
 def _double_function(name: str, function: str, state: str, message: str, *examples: Example) -> Spec:
@@ -704,6 +728,8 @@ SPECS: tuple[Spec, ...] = (
         )
         for target, name in _CASTS.items()
     ),
+    _strict("CHR", encodings.SPECS, STRING, "22023", "requested character is no valid code point"),
+    _strict("TO_TIMESTAMP", datetime.SPECS, TIMESTAMP, "22008", "timestamp out of range"),
     _spec(
         "PG_NUMERIC",
         "PostgreSQL's cast to numeric(p, s).",
@@ -723,7 +749,7 @@ _PLAIN = {
     **_SYMBOLS, "SQRT": "PG_SQRT", "LN": "PG_LN", "EXP": "PG_EXP", "ASIN": "PG_ASIN", "ACOS": "PG_ACOS",
     "COSH": "PG_COSH", "SINH": "PG_SINH", "DEGREES": "PG_DEGREES", "POWER": "PG_POWER", "LEFT": "PG_LEFT",
     "RIGHT": "PG_RIGHT", "SUBSTRING": "PG_SUBSTRING", "||": "PG_CONCAT", "EXTRACT": "PG_EXTRACT",
-    "DATE_TRUNC": "PG_DATE_TRUNC",
+    "DATE_TRUNC": "PG_DATE_TRUNC", "CHR": "PG_CHR", "TO_TIMESTAMP": "PG_TO_TIMESTAMP",
 }  # fmt: skip
 #: calls that KSQL and PostgreSQL understand in different ways -> what to do
 _REFUSED = {
@@ -750,6 +776,8 @@ def meant(
     match node:
         case TryCast():
             return node
+        case Cast(Literal(int() as value, kind), target) if kind == INTEGER and target == BIGINT:
+            return Literal(value, BIGINT)
         case Cast(Literal(str() as text), target) if (read := _TIMES.get(target)) is not None:
             # a constant, which look-ups by key need
             plain = read(text)

@@ -70,6 +70,8 @@ class Category:
     MATHEMATICAL = "MATHEMATICAL"
     OPERATOR = "OPERATOR"
     OTHER = "OTHER"
+    #: what other operators mean with ksql.sql.dialect = postgres, which has no name of its own
+    POSTGRESQL = "POSTGRESQL"
     REGULAR_EXPRESSION = "REGULAR EXPRESSION"
     STRING = "STRING"
     TABLE = "TABLE"

@@ -98,7 +98,9 @@ def cast_text(text: str, type_: str) -> str | None:
         listed = ", ".join("NULL" if one is None else _element(one, inner) for one in elements)
         return f"CAST(ARRAY[{listed}] AS {type_})"
     if (number := _NUMBERS.get(type_)) is not None:  # an index finds only constants
-        return text.strip() if number.fullmatch(text.strip()) else None
+        if not number.fullmatch(text.strip()):
+            return None
+        return f"CAST({text.strip()} AS BIGINT)" if type_ == "BIGINT" else text.strip()
     if (digits := _HEX.fullmatch(text)) is not None and type_ == "BYTES":
         return f"CAST({quoted(base64.b64encode(bytes.fromhex(digits[1])).decode())} AS BYTES)"
     read = _READ.get(type_)

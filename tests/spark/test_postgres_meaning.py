@@ -86,12 +86,15 @@ Answer = tuple[int, str | None]
 def calls() -> Iterator[tuple[str, str]]:
     """The calls: what is called, and a text in PostgreSQL's SQL."""
     for symbol in OPERATORS:
-        for left, right in itertools.combinations_with_replacement(
-            [v for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE") for v in SAMPLES[t]], 2
-        ):
+        is_arithmetic = symbol in "+-*/%"
+        numbers = [
+            v
+            for t in ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE")
+            for v in SAMPLES[t][: None if is_arithmetic else 2]
+        ]
+        for left, right in itertools.permutations(numbers, 2):
             if symbol not in ("||", "LIKE"):
                 yield symbol, f"{left} {symbol} {right}"
-                yield symbol, f"{right} {symbol} {left}"
         for type_ in ("STRING", "BYTES", "BOOLEAN", "DATE", "TIMESTAMP"):
             if symbol not in ("+", "-", "*", "/", "%"):
                 for left, right in itertools.product(SAMPLES[type_], repeat=2):
@@ -285,7 +288,7 @@ def test_functions_and_operators(ours: Ours, theirs: psycopg.Connection[Any]) ->
         if found is not None:
             differences.append(f"{query}: {found}")
     while batches:
-        some, batches = batches[:100], batches[100:]
+        some, batches = batches[:200], batches[200:]
         for (name, query, _, expected), mine in zip(some, together(ours, some), strict=True):
             if (found := difference(name, mine, expected)) is not None:
                 differences.append(f"{query}: {found}")

@@ -46,7 +46,7 @@ def is_untyped(config: Mapping[str, Any]) -> bool:
 
 
 def is_postgres(config: Mapping[str, Any]) -> bool:
-    """Whether functions, operators and orders are PostgreSQL's (reference §3.6)."""
+    """Whether functions, operators and orders are PostgreSQL's (reference §3.7)."""
     return str(config.get("ksql.sql.dialect") or "").lower() == "postgres"
 
 

@@ -227,7 +227,7 @@ def _scope(relations: Sequence[BoundRelation], context: Context, named: Named) -
         types=context.metastore.types(),
         ansi=is_ansi(context.config),
         untyped=is_untyped(context.config),
-        postgres=is_postgres(context.config),
+        postgres=context.rules.is_complete and is_postgres(context.config),
         forbidden=context.rules.forbidden,
         named=named,
         sub_query=None if bind is None else lambda node, scope: bind(node, scope, context),

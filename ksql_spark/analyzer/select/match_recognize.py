@@ -219,7 +219,6 @@ class _Binder:
             outer.relations, types=outer.types, clause=clause, aggregate=self._aggregate,
             navigation=self._navigate, match_value=self._match_value, show=self._show, binder=self,
             symbol=symbol, ansi=outer.ansi, untyped=outer.untyped,
-            postgres=outer.postgres,
         )  # fmt: skip
 
     def _show(self, node: Expression) -> str:
@@ -289,7 +288,6 @@ class _Binder:
         return _RowScope(
             outer.relations, lambdas=scope.lambdas, types=outer.types, clause=scope.clause,
             navigation=self._refuse_navigation, symbols=self.symbols, ansi=outer.ansi, untyped=outer.untyped,
-            postgres=outer.postgres,
         )  # fmt: skip
 
     def _only_symbol(self, scope: _RowScope, node: exp.Expr) -> str:
