@@ -54,7 +54,7 @@ test-kafka: setup ## tests on Kafka and Spark, by three workers (ARGS="tests/cas
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -n 3 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
 
-test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect
+test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect; PostgreSQL, where it is installed (apt-get install postgresql)
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3

@@ -780,9 +780,9 @@ def meant(
             return Literal(value, BIGINT)
         case Cast(Literal(str() as text), target) if (read := _TIMES.get(target)) is not None:
             # a constant, which look-ups by key need
-            plain = read(text)
+            is_far = re.match(r"\s*\d+:\d+" if target == TIME else r"\s*\d+-\d+-\d+", text) is not None
+            plain = read(text) if is_far else None
             if plain is None:
-                is_far = re.match(r"\s*\d+[-:]\d+", text) is not None
                 raise refused(
                     "22008" if is_far else "22007",
                     f'invalid input syntax for type {_NAMES[target]}: "{text[:80]}"',

@@ -12,9 +12,9 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 
 /**
- * (DECIMAL, DECIMAL): arithmetic of PostgreSQL's NUMERIC. A quotient has the digits that
- * PostgreSQL gives it (numeric.c, select_div_scale). NULL: the result has too many digits for its
- * type, or divides by zero.
+ * (DECIMAL, DECIMAL): arithmetic of PostgreSQL's NUMERIC. A quotient has the digits that PostgreSQL
+ * gives it (numeric.c, select_div_scale). NULL: the result has too many digits for its type, or
+ * divides by zero.
  */
 public final class Numeric extends InvokeFunction<Decimal> {
     /** The least significant digits of a quotient, and the digits of one place of NUMERIC. */
@@ -112,14 +112,18 @@ public final class Numeric extends InvokeFunction<Decimal> {
             if (value == 0) {
                 return sign + "0";
             }
-            BigDecimal digits = new BigDecimal(Double.toString(Math.abs(value))).stripTrailingZeros();
+            BigDecimal digits =
+                    new BigDecimal(Double.toString(Math.abs(value))).stripTrailingZeros();
             int exponent = digits.precision() - digits.scale() - 1;
             if (exponent >= SMALLEST_EXPONENT && exponent < WHOLE_DIGITS) {
                 return sign + digits.toPlainString();
             }
             BigInteger unscaled = digits.unscaledValue();
-            String shown = new BigDecimal(unscaled, digits.precision() - 1, MathContext.UNLIMITED).toPlainString();
-            return "%s%se%s%02d".formatted(sign, shown, exponent < 0 ? "-" : "+", Math.abs(exponent));
+            String shown =
+                    new BigDecimal(unscaled, digits.precision() - 1, MathContext.UNLIMITED)
+                            .toPlainString();
+            return "%s%se%s%02d"
+                    .formatted(sign, shown, exponent < 0 ? "-" : "+", Math.abs(exponent));
         }
     }
 }
