@@ -19,7 +19,7 @@ from ksql_spark.expressions import Call, Case, Cast, Expression, Literal, TryCas
 from ksql_spark.functions import datetime, encodings
 from ksql_spark.functions.casts import cast
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import let, spark_type, string
+from ksql_spark.functions.spark_text import let, spark_type, string, variable
 from ksql_spark.functions.spec import (
     BY_ARGUMENTS,
     MAX_BYTES,
@@ -44,8 +44,11 @@ from ksql_spark.types import (
     STRING,
     TIME,
     TIMESTAMP,
+    Array,
     Decimal,
+    Map,
     SqlType,
+    Struct,
     is_numeric,
     keeps_numbers,
     to_decimal,
@@ -238,13 +241,13 @@ def _power(args: Sequence[str], types: Types) -> str:
 # ---- texts -----------------------------------------------------------------------------------------------
 
 
-def _substring(args: Sequence[str], _: Types) -> str:
+def _substring(args: Sequence[str], types: Types) -> str:
     def of(text: str, first: str, count: str = "") -> str:
         if not count:
-            return f"substring({text}, greatest({first}, 1))"
+            return f"if({first} is null, NULL, substring({text}, greatest({first}, 1)))"
         end = f"(cast({first} as bigint) + {count})"
         size = f"cast(least(greatest({end} - greatest({first}, 1), 0), 2147483647) as int)"
-        negative = refusing("22011", string("negative substring length not allowed"), STRING)
+        negative = refusing("22011", string("negative substring length not allowed"), types[0])
         missing = " or ".join(f"{one} is null" for one in (text, first, count))
         taken = f"substring({text}, greatest({first}, 1), {size})"
         return f"if({missing}, NULL, if({count} < 0, {negative}, {taken}))"
@@ -266,6 +269,31 @@ def _right(args: Sequence[str], _: Types) -> str:
             f" greatest(char_length({t}) - {n}, 0) + 1)))"
         ),
     )
+
+
+def _initials(args: Sequence[str], _: Types) -> str:
+    def of(text: str) -> str:
+        letters, letter, place = (variable(text, seed) for seed in ("letters", "letter", "place"))
+        is_inside = f"{place} > 0 and element_at({letters}, {place}) rlike '[\\\\p{{L}}\\\\p{{N}}]'"
+        each = f"({letter}, {place}) -> if({is_inside}, lower({letter}), upper({letter}))"
+        whole = f"array_join(transform({letters}, {each}), '')"
+        return f"transform(array(split({text}, '')), {letters} -> {whole})[0]"
+
+    return let(args[0], of)
+
+
+def _pad(function: str) -> Lowering:
+    def lower(args: Sequence[str], _: Types) -> str:
+        too_long = refusing("54000", string("requested length too large"), STRING)
+        return _lets(
+            args,
+            lambda t, n, p: (
+                f"if({n} > char_length({t}) and not ksql.bytes_fit(cast({n} as bigint)), {too_long}, "
+                f"{function}({t}, {n}, {p}))"
+            ),
+        )
+
+    return lower
 
 
 # ---- times -----------------------------------------------------------------------------------------------
@@ -295,7 +323,8 @@ _OF_DAYS: dict[str, tuple[Decimal, str]] = {
     "julian": (
         Decimal(_DIGITS, _SCALE),
         f"unix_date(cast({{0}} as date)) + 2440588BD"
-        f" + cast(pmod(unix_millis({{0}}), {_DAY_S}000L) as decimal(20, 0)) / {_DAY_S}000BD",
+        f" + ksql.`numeric:/ {_DIGITS} {_SCALE}`(cast(pmod(unix_millis({{0}}), {_DAY_S}000L)"
+        f" as decimal(20, 0)), cast({_DAY_S}000L as decimal(20, 0)))",
     ),
     "epoch": (Decimal(25, 6), "cast(unix_millis({0}) as decimal(20, 0)) / 1000"),
 }
@@ -540,7 +569,8 @@ def _fixed(*parameters: SqlType | None, result: SqlType) -> TypingRule:
 def _spec(
     name: str, description: str, typing: TypingRule, lower: Lowering, *examples: Example, **more: Any
 ) -> Spec:
-    shown = (signature("value T -> T"),)
+    # what nobody sees, but for whether the result has a fixed size
+    shown = (signature(f"value T -> {'DOUBLE' if more.get('limits') is None else 'T'}"),)
     return Spec(
         name, Kind.OPERATOR, Category.POSTGRESQL, description, shown, lower, examples, typing=typing, **more
     )
@@ -699,11 +729,14 @@ SPECS: tuple[Spec, ...] = (
     _spec(
         "PG_SUBSTRING",
         "PostgreSQL's SUBSTRING, which counts characters.",
-        lambda types, _: Resolved(tuple(types), STRING),
+        lambda types, _: Resolved(tuple(types), types[0]),
         _substring,
         Example(("a😀b", 0, 3), "a😀"),
         limits=BY_ARGUMENTS,
     ),
+    _of_text("PG_INITCAP", (STRING,), STRING, _initials, Example(("a😀c dE1f",), "A😀C De1f")),
+    _of_text("PG_LPAD", (STRING, INTEGER, STRING), STRING, _pad("lpad"), Example(("b", 3, "😀"), "😀😀b")),
+    _of_text("PG_RPAD", (STRING, INTEGER, STRING), STRING, _pad("rpad"), Example(("b", -3, "😀"), "")),
     _spec(
         "PG_EXTRACT",
         "PostgreSQL's EXTRACT.",
@@ -749,7 +782,8 @@ _PLAIN = {
     **_SYMBOLS, "SQRT": "PG_SQRT", "LN": "PG_LN", "EXP": "PG_EXP", "ASIN": "PG_ASIN", "ACOS": "PG_ACOS",
     "COSH": "PG_COSH", "SINH": "PG_SINH", "DEGREES": "PG_DEGREES", "POWER": "PG_POWER", "LEFT": "PG_LEFT",
     "RIGHT": "PG_RIGHT", "SUBSTRING": "PG_SUBSTRING", "||": "PG_CONCAT", "EXTRACT": "PG_EXTRACT",
-    "DATE_TRUNC": "PG_DATE_TRUNC", "CHR": "PG_CHR", "TO_TIMESTAMP": "PG_TO_TIMESTAMP",
+    "DATE_TRUNC": "PG_DATE_TRUNC", "CHR": "PG_CHR", "INITCAP": "PG_INITCAP", "LPAD": "PG_LPAD",
+    "RPAD": "PG_RPAD", "TO_TIMESTAMP": "PG_TO_TIMESTAMP",
 }  # fmt: skip
 #: calls that KSQL and PostgreSQL understand in different ways -> what to do
 _REFUSED = {
@@ -788,6 +822,8 @@ def meant(
                     f'invalid input syntax for type {_NAMES[target]}: "{text[:80]}"',
                 )
             return Cast(Literal(plain, STRING), target)
+        case Cast(operand, target) if target == STRING and isinstance(operand.type, (Array, Map, Struct)):
+            raise refused("0A000", f"PostgreSQL writes {operand.type} in another form. {_TO_KSQL}")
         case Cast(operand, target) if operand.type != NULL and not keeps_numbers(operand.type, target):
             if (name := _CASTS.get(target)) is not None:
                 return resolve(name, [operand])
@@ -807,8 +843,8 @@ def _meant_call(
     resolve: Callable[[str, Sequence[Expression]], Expression],
 ) -> Expression:
     kind = arguments[0].type
-    if name in _REFUSED:
-        raise refused("0A000", f"{written} {_REFUSED[name]}. {_TO_KSQL}")
+    if written in _REFUSED:
+        raise refused("0A000", f"{written} {_REFUSED[written]}. {_TO_KSQL}")
     if name in _SYMBOLS and not all(is_numeric(a.type) for a in arguments):
         return node
     if name in _OF_WHOLE and kind in (INTEGER, BIGINT) and len(arguments) == 1:
@@ -836,8 +872,10 @@ def _meant_call(
             return resolve("PG_LENGTH", arguments)
         case "INSTR" if written == "STRPOS":
             return resolve("PG_POSITION", arguments)
-        case "LEFT" | "RIGHT" | "SUBSTRING" if kind != STRING:
+        case "LEFT" | "RIGHT" | "LPAD" | "RPAD" if kind != STRING:
             return node
+        case "REGEXP_SPLIT_TO_ARRAY" if isinstance(arguments[-1], Literal) and arguments[-1].value == "":
+            raise refused("0A000", "KSQL splits a text into UTF-16 units, and PostgreSQL into characters.")
         case "EXTRACT" if written == "DATE_PART":
             return Cast(resolve("PG_EXTRACT", arguments), DOUBLE)
     return resolve(_PLAIN[name], arguments) if name in _PLAIN else node

@@ -128,6 +128,11 @@ def _date_binary(value: str) -> bytes:
     )
 
 
+def _time_text(value: str) -> bytes:
+    """A TIME with its seconds, which the REST API leaves out where they are 0."""
+    return f"{value}:00".encode() if value.count(":") == 1 else value.encode()
+
+
 def _time_binary(value: str) -> bytes:
     time = datetime.time.fromisoformat(value)
     seconds = time.hour * 3600 + time.minute * 60 + time.second
@@ -193,7 +198,7 @@ FLOAT8 = PgType(
     701, "float8", 8, "double precision", _float_text, lambda value: struct.pack("!d", float(value))
 )
 DATE = PgType(1082, "date", 4, "date", _DAYS.text, _date_binary)
-TIME = PgType(1083, "time", 8, "time without time zone", _plain, _time_binary)
+TIME = PgType(1083, "time", 8, "time without time zone", _time_text, _time_binary)
 TIMESTAMP = PgType(1114, "timestamp", 8, "timestamp without time zone", _MOMENTS.text, _timestamp_binary)
 NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".encode(), _numeric_binary)
 
