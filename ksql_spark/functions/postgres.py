@@ -535,7 +535,9 @@ def _to_decimal(args: Sequence[str], types: Types) -> str:
     return let(args[0], lambda v: _casted(v, types[0], target))
 
 
-def _strict(name: str, specs: Sequence[Spec], result: SqlType, state: str, message: str) -> Spec:
+def _strict(
+    name: str, specs: Sequence[Spec], result: SqlType, state: str, message: str, example: Example
+) -> Spec:
     """A function of KSQL's that fails where its result is NULL although no argument is."""
     lower = next(spec.spark for spec in specs if spec.name == name)
     assert lower is not None, "it has a text"
@@ -548,8 +550,21 @@ def _strict(name: str, specs: Sequence[Spec], result: SqlType, state: str, messa
         f"PostgreSQL's {name}, which fails where KSQL's is NULL.",
         lambda types, _: Resolved(tuple(types), result),
         strict,
+        example,
         limits=BY_ARGUMENTS if result == STRING else None,
     )
+
+
+_CAST_EXAMPLES: dict[SqlType, Example] = {
+    INTEGER: Example((_D("2.5"),), 3),
+    BIGINT: Example((-2.5,), -2),
+    DOUBLE: Example((" 1e3 ",), 1000.0),
+    BOOLEAN: Example(("on",), True),
+    STRING: Example((1e20,), "1e+20"),
+    DATE: Example((Typed("2024-02-29T01:02:03", TIMESTAMP),), "2024-02-29"),
+    TIME: Example(("12:30",), "12:30:00.000"),
+    TIMESTAMP: Example(("2024-02-29 01:02:03",), "2024-02-29T01:02:03.000"),
+}
 
 
 # ---- specs -----------------------------------------------------------------------------------------------
@@ -572,7 +587,7 @@ def _spec(
     # what nobody sees, but for whether the result has a fixed size
     shown = (signature(f"value T -> {'DOUBLE' if more.get('limits') is None else 'T'}"),)
     return Spec(
-        name, Kind.OPERATOR, Category.POSTGRESQL, description, shown, lower, examples, typing=typing, **more
+        name, Kind.DIALECT, Category.POSTGRESQL, description, shown, lower, examples, typing=typing, **more
     )
 
 
@@ -757,12 +772,27 @@ SPECS: tuple[Spec, ...] = (
             f"PostgreSQL's cast to {_NAMES[target]}.",
             _fixed(None, result=target),
             _cast_to(target),
+            _CAST_EXAMPLES[target],
             limits=BY_ARGUMENTS if target == STRING else None,
         )
         for target, name in _CASTS.items()
     ),
-    _strict("CHR", encodings.SPECS, STRING, "22023", "requested character is no valid code point"),
-    _strict("TO_TIMESTAMP", datetime.SPECS, TIMESTAMP, "22008", "timestamp out of range"),
+    _strict(
+        "CHR",
+        encodings.SPECS,
+        STRING,
+        "22023",
+        "requested character is no valid code point",
+        Example((97,), "a"),
+    ),
+    _strict(
+        "TO_TIMESTAMP",
+        datetime.SPECS,
+        TIMESTAMP,
+        "22008",
+        "timestamp out of range",
+        Example((Typed(60, BIGINT),), "1970-01-01T00:01:00.000"),
+    ),
     _spec(
         "PG_NUMERIC",
         "PostgreSQL's cast to numeric(p, s).",

@@ -41,6 +41,12 @@ class Kind(Enum):
     SCALAR = "SCALAR"
     AGGREGATE = "AGGREGATE"
     TABLE = "TABLE"
+    #: what a call means in PostgreSQL's dialect, in whose place it is put: nobody writes it
+    DIALECT = "DIALECT"
+
+
+#: kinds that nobody calls by a name
+NAMELESS = (Kind.OPERATOR, Kind.DIALECT)
 
 
 class OnNull(Enum):

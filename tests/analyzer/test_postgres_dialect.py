@@ -1,4 +1,4 @@
-"""``ksql.sql.dialect`` = postgres: types and refusals; tests/spark/test_postgres_meaning.py has the values."""
+"""``ksql.sql.dialect = postgres``: types and refusals. tests/spark/test_postgres_meaning.py has the values."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ from ksql_spark.functions import postgres, registry
 from ksql_spark.functions.arithmetic import MOST_YEARS
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
-from ksql_spark.functions.spec import Kind, decimal_type
+from ksql_spark.functions.spec import NAMELESS, Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.words import UNIT_MS
 from ksql_spark.instants import read_timestamp
@@ -630,7 +630,7 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         if scope.table_function is None:
             raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
         return scope.table_function(node, scope)
-    if spec.kind is Kind.OPERATOR:
+    if spec.kind in NAMELESS:
         raise failure(
             "FUNCTION_UNKNOWN", node.this, name=node.name, hint="SHOW FUNCTIONS lists all functions."
         )
