@@ -1,4 +1,4 @@
-"""``ksql.sql.dialect = postgres``: types and refusals. tests/spark/test_postgres_meaning.py has the values."""
+"""Types and refusals with ``ksql.sql.dialect`` = postgres (values: tests/spark/test_postgres_meaning.py)."""
 
 from __future__ import annotations
 
@@ -111,3 +111,9 @@ def test_queries_that_keep_running_have_ksqls_meaning(store: MetaStore) -> None:
     )
     made = bind("CREATE STREAM x AS SELECT ROUND(d) AS x FROM r;", store, **POSTGRES)
     assert str(made.sink.schema.columns[-1].type) == "BIGINT"
+
+
+def test_numbers_are_assigned_to_columns(store: MetaStore) -> None:
+    text = "INSERT INTO r (n, d) VALUES (EXTRACT(DAY FROM NOW()) / 2, SQRT(4));"
+    (row,) = bind(text, store, **POSTGRES).rows
+    assert [str(value.type) for _, value in row.values] == ["BIGINT", "DOUBLE"]

@@ -26,7 +26,7 @@ from ksql_spark.analyzer.expressions.calls import (
     with_interval,
     with_times,
 )
-from ksql_spark.analyzer.expressions.coercion import coerce, constants, unify
+from ksql_spark.analyzer.expressions.coercion import coerce, constants, is_implicit, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError
@@ -603,6 +603,14 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     if operand.type == target:
         return operand
     return (TryCast if isinstance(node, exp.TryCast) else Cast)(operand, target)
+
+
+def assigned(value: Expression, target: SqlType, node: exp.Expr) -> Expression:
+    """A number for a column of another numeric type, as PostgreSQL assigns it: rounded, or an error."""
+    is_number = is_numeric(value.type) and is_numeric(target) and not isinstance(value, Literal)
+    if not is_number or is_implicit(value.type, target):
+        return value
+    return postgres.meant(Cast(value, target), "", lambda name, arguments: call(name, arguments, node))
 
 
 # ---- calls --------------------------------------------------------------------------------------------
