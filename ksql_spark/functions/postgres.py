@@ -52,6 +52,7 @@ from ksql_spark.types import (
     is_numeric,
     keeps_numbers,
     to_decimal,
+    widen_numeric,
 )
 
 Types = Sequence[SqlType]
@@ -115,8 +116,9 @@ def _arithmetic_types(symbol: str) -> TypingRule:
     def typing(types: Types, _: Sequence[Any]) -> Resolved | None:
         if len(types) != 2 or not all(map(is_numeric, types)):
             return None
-        if not any(isinstance(t, Decimal) for t in types):
-            return Resolved(tuple(types), types[0])
+        if DOUBLE in types or not any(isinstance(t, Decimal) for t in types):
+            both = widen_numeric(*types)
+            return Resolved((both, both), both)
         a, b = map(to_decimal, types)
         return Resolved((a, b), _numeric_result(symbol, a, b))
 
