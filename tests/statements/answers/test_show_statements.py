@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import Kind
+from ksql_spark.functions.spec import NAMELESS
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.processing_log import Counts, Graces
@@ -264,7 +264,7 @@ def test_functions(world: World) -> None:
     assert rows["UCASE"] == "SCALAR" and rows["COUNT"] == "AGGREGATE" and rows["EXPLODE"] == "TABLE"
     assert list(rows) == sorted(rows) and "+" not in rows
     for spec in registry.all_specs():
-        if spec.kind is not Kind.OPERATOR:
+        if spec.kind not in NAMELESS:
             described = world.one(f"DESCRIBE FUNCTION `{spec.name}`;")
             assert described["@type"] == "describe_function" and described["functions"]
     error = world.refused("DESCRIBE FUNCTION ucas;")
