@@ -1,8 +1,8 @@
 """Mutations: mistakes that could be made in the product, and tests that notice them.
 
-``table.txt`` has a paragraph for each: the area and what users would see; the file; the lines that it has
-exactly once, after ``- ``, and those that replace them, after ``+ ``; then the tests that notice it, as pytest
-calls them, or of a case its file, a colon and the beginning of its title.
+``table.txt`` has a paragraph for each: the area and what users would see; the file; after ``- `` the lines
+that it has exactly once, and after ``+ `` those that replace them; then the tests that notice it, as pytest
+calls them, or for a case its file, a colon and the beginning of its title.
 """
 
 from __future__ import annotations
