@@ -324,9 +324,10 @@ _OF_DAYS: dict[str, tuple[Decimal, str]] = {
     "millennium": (_INT, _hundreds(1000)),
     "julian": (
         Decimal(_DIGITS, _SCALE),
-        f"ksql.`numeric:+ {_DIGITS} {_SCALE}`(cast(unix_date(cast({{0}} as date)) + 2440588L as decimal(20, 0)),"
-        f" ksql.`numeric:/ {_DIGITS} {_SCALE}`(cast(pmod(unix_millis({{0}}), {_DAY_S}000L)"
-        f" as decimal(20, 0)), cast({_DAY_S}000L as decimal(20, 0))))",
+        f"ksql.`numeric:+ {_DIGITS} {_SCALE}`(cast(unix_date(cast({{0}} as date)) + 2440588L"
+        f" as decimal(20, 0)), ksql.`numeric:/ {_DIGITS} {_SCALE}`("
+        f"cast(pmod(unix_millis({{0}}), {_DAY_S}000L) as decimal(20, 0)), "
+        f"cast({_DAY_S}000L as decimal(20, 0))))",
     ),
     "epoch": (Decimal(25, 6), "cast(unix_millis({0}) as decimal(20, 0)) / 1000"),
 }
