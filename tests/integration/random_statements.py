@@ -48,8 +48,8 @@ CREATE MACRO wrap64(x) AS (((x::HUGEINT + 9223372036854775808::HUGEINT) % 184467
 CREATE MACRO units(x) AS length(x) + length(regexp_replace(x, '[^\\x{10000}-\\x{10FFFF}]', '', 'g'));
 CREATE MACRO numbers(a, b, result) AS
   CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN isnan(a) OR isnan(b) THEN FALSE ELSE result END;
-CREATE MACRO different(x) AS list_concat(
-  list_distinct(x), CASE WHEN len(list_filter(x, lambda z: z IS NULL)) > 0 THEN [NULL] ELSE [] END);
+CREATE MACRO different(x) AS CASE WHEN len(list_filter(x, lambda z: z IS NULL)) > 0
+  THEN list_concat(list_distinct(x), [NULL]) ELSE list_distinct(x) END;
 CREATE MACRO moment(x) AS strftime(x, '%Y-%m-%dT%H:%M:%S.%g');
 """
 
