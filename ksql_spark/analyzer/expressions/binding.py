@@ -311,6 +311,8 @@ def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
                 return Literal(instant, BIGINT)
             if scope.untyped and text.isdecimal():
                 return typed_text(bound, BIGINT, node)
+            if isinstance(bound, TryCast):
+                return Cast(Literal(None, NULL), BIGINT)
             raise no_time(given, "TIMESTAMP", node)
     return bound
 
