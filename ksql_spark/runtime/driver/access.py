@@ -7,6 +7,7 @@ from typing import Any
 
 from ksql_spark.config import CurrentConfig
 from ksql_spark.expressions import Expression
+from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.spark import sinks
 from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.spark.session import Session, SparkProcess
@@ -47,9 +48,11 @@ class SparkAccess:
         """The values of constant expressions, in the formats' Python form (see formats.base).
 
         Raises:
-            KsqlError: as session().
+            KsqlError: as session(), and as jobs_reported if a value cannot be computed.
         """
-        return evaluate(self.session(), expressions)
+        session = self.session()
+        with jobs_reported():
+            return evaluate(session, expressions)
 
     def write(self, topic: str, key: bytes | None, value: bytes | None, time_ms: int) -> None:
         """Write a record. Slower than RecordProducer.send, but it can write any timestamp.

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import IndexLookup, KeyLookup, Lookup
+from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
@@ -113,7 +114,8 @@ def _constants(constants: Sequence[Expression], session: Callable[[], SparkSessi
     """The values of constants, in the formats' Python form."""
     if all(map(is_plain, constants)):
         return [function_of(constant, {})((), ()) for constant in constants]
-    return evaluate(session(), constants)
+    with jobs_reported():
+        return evaluate(session(), constants)
 
 
 def evaluated(
@@ -133,7 +135,9 @@ def evaluated(
     if not (reader.has_times and all(map(is_plain, everything))):
         for page in stored:
             selected = [*expressions, STORED_KEY]
-            for *values, key in evaluate_rows(session(), query.source, page, selected, query.predicate):
+            with jobs_reported():
+                found = evaluate_rows(session(), query.source, page, selected, query.predicate)
+            for *values, key in found:
                 yield key, values
         return
     fits = function_of(query.predicate or Literal(True, BOOLEAN), reader.places)
@@ -193,7 +197,8 @@ def _selected(
     if not (reader.has_times and all(map(is_plain, everything))):
         form = row_form(e.type for e in expressions)
         for page in stored:
-            evaluated_rows = evaluate_rows(session(), query.source, page, expressions, query.predicate)
+            with jobs_reported():
+                evaluated_rows = evaluate_rows(session(), query.source, page, expressions, query.predicate)
             yield [Row(form(row)) for row in evaluated_rows]
         return
     row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
