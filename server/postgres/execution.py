@@ -523,11 +523,13 @@ class Execution:
                 self._channel.send(messages.ParameterStatus(name=told, value=now))
 
     async def _property(self, name: str) -> str:
-        """The value of a property of ours: the connection's own, or the server's."""
+        """The value of a property of ours: the connection's own, the port's, or the server's."""
         property_name = canonical(name)
         for own, value in self.settings.properties.items():
             if canonical(own) == property_name:
                 return value
+        if property_name in MEANING:
+            return MEANING[property_name]
         request = await self.request(statement_of("SHOW PROPERTIES"), ())
         (entity,) = await self._executed(replace(request, properties={}))
         assert isinstance(entity, PropertiesList), "of SHOW PROPERTIES"

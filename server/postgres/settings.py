@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from ksql_spark.config import canonical
+from ksql_spark.config import canonical, find
+from ksql_spark.errors import KsqlError
 from ksql_spark.server.postgres.catalog import VERSION
 from ksql_spark.server.postgres.failures import Failure, no_schema
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, SCHEMA
@@ -28,6 +29,14 @@ _TOLD = (
     "server_version", "server_encoding", "client_encoding", "DateStyle", "TimeZone", "integer_datetimes",
     "IntervalStyle", "standard_conforming_strings", "is_superuser",
 )  # fmt: skip
+
+
+def _check(name: str, value: str) -> None:
+    """Refuse a property that there is not, and a value that it cannot have. Raises Failure."""
+    try:
+        find(name).parse(value)
+    except KsqlError as error:
+        raise Failure("42704" if error.condition == "PROPERTY_UNKNOWN" else "22023", error.message) from None
 
 
 class Settings:
@@ -58,7 +67,12 @@ class Settings:
             yield name, self.values[name.lower()]
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting, or a property of ours. Raises Failure for too many, and for other schemas."""
+        """Change a setting, or a property of ours.
+
+        Raises:
+            Failure: 53400 for too many, 3F000 for other schemas, 42704 and 22023 for a property of ours that
+                there is not, or that cannot have the value.
+        """
         held = sum(len(one) + len(is_) for one, is_ in [*self.values.items(), *self.properties.items()])
         if len(name) + len(value) + held > _MAX_CHARACTERS:
             raise Failure("53400", f"The settings of a connection may have {_MAX_CHARACTERS:,} characters.")
@@ -70,7 +84,8 @@ class Settings:
             if unknown and SCHEMA not in unknown:
                 raise no_schema(unknown[0])
             self.values["search_path"] = value
-        elif canonical(name) is not None:
+        elif canonical(name) is not None or (name.lower().startswith("ksql.") and name.lower() != POSITION):
+            _check(name, value)
             self.properties[name] = value
         else:
             if name.lower() == POSITION:

@@ -348,6 +348,15 @@ def test_settings(port: Port) -> None:
         assert one("SELECT current_setting('auto.offset.reset')") == "earliest"
         with pytest.raises(psycopg.errors.UndefinedObject, match=r'parameter "no\.such"'):
             connection.execute("SELECT current_setting('no.such')")
+        assert one("SHOW ksql.sql.dialect") == "postgres"
+        connection.execute("SET ksql.sql.dialect = 'ksqldb'")
+        assert one("SHOW ksql.sql.dialect") == "ksqldb"
+        with pytest.raises(psycopg.errors.InvalidParameterValue, match="dialect"):
+            connection.execute("SET ksql.sql.dialect = 'postgress'")
+        with pytest.raises(psycopg.errors.UndefinedObject, match=r"Did you mean 'ksql\.sql\.dialect'"):
+            connection.execute("SET ksql.sql.dialct = 'postgres'")
+        connection.execute("RESET ksql.sql.dialect")
+        assert one("SHOW ksql.sql.dialect") == "postgres"
         assert one("SELECT current_setting('no.such', true)") is None
         connection.execute("RESET ALL")
         assert one("SELECT current_setting('application_name', true)") is None
