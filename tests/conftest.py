@@ -20,7 +20,11 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, new_session
+from tests.shared_services import WORKER, AttachedSpark, common_folder, gateway_of, shared
 from tests.spark_cluster import SparkCluster
+
+#: the JVMs of tests end before C2 would have paid for itself; programs in bench/ do not come here
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # a busy machine is no failure
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -86,7 +90,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     """One Kafka broker for the whole test run; tests that use it are marked ``kafka``."""
-    with EmbeddedBroker(tmp_path_factory.mktemp("broker"), port=0) as running:
+    folder = tmp_path_factory.mktemp("broker")
+    with shared(
+        common_folder(tmp_path_factory),
+        "broker",
+        start=lambda: EmbeddedBroker(folder, port=0),
+        address_of=lambda started: started.port,
+        attach=lambda port: contextlib.nullcontext(EmbeddedBroker(folder, port)),
+    ) as running:
         yield running
 
 
@@ -117,16 +128,28 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
     Its tasks run where TEST_SPARK_MASTER says: ``make test-cluster`` runs cases in executors; ``standalone``
     is a master with two workers.
     """
-    master = os.environ.get("TEST_SPARK_MASTER", "local")
-    with contextlib.ExitStack() as stack:
-        settings = {}
-        if master == "standalone":
-            cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
-            master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
-        folder = tmp_path_factory.mktemp("spark")
-        process = SparkProcess(folder, memory="1g", master=master, settings=settings)
-        stack.callback(process.stop)
-        process.start()
+
+    @contextlib.contextmanager
+    def started() -> Iterator[SparkProcess]:
+        master = os.environ.get("TEST_SPARK_MASTER", "local")
+        with contextlib.ExitStack() as stack:
+            settings = {}
+            if master == "standalone":
+                cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
+                master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
+            process = SparkProcess(folder, memory="2g", master=master, settings=settings)
+            stack.callback(process.stop)
+            process.start()
+            yield process
+
+    folder = tmp_path_factory.mktemp("spark")
+    with shared(
+        common_folder(tmp_path_factory),
+        "spark",
+        start=started,
+        address_of=gateway_of,
+        attach=lambda address: AttachedSpark.of(folder, *address),
+    ) as process:
         yield process
 
 
@@ -149,7 +172,7 @@ def engine(
     config = {
         "bootstrap.servers": broker.bootstrap_servers,
         "ksql.spark.data.dir": str(tmp_path_factory.mktemp("engine")),
-        "ksql.service.id": "tests_",
+        "ksql.service.id": f"tests_{WORKER}_",
     }
     running = Engine(Config(config), process)
     running.start()
