@@ -8,7 +8,7 @@ import gc
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import hypothesis
@@ -22,6 +22,7 @@ from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, new_session
 from tests.shared_services import WORKER, AttachedSpark, common_folder, gateway_of, shared
 from tests.spark_cluster import SparkCluster
+from tests.waiting import LONG_S, long_waits
 
 #: the JVMs of tests end before C2 would have paid for itself; programs in bench/ do not come here
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
@@ -48,6 +49,8 @@ WAITING_MODULES = {
     "tests/shell/test_shell_terminal.py",
     "tests/tools/test_cut_over.py",
 }
+#: the name of a long wait among the properties of a test's report
+_LONG_WAIT = "long wait"
 
 
 class Scheduling(LoadScopeScheduling):
@@ -85,6 +88,27 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep the tests and their parameters, which live until the end, out of every collection of garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give a test's report its long waits, which then travel from the worker to who prints them."""
+    report = yield
+    report.user_properties += [(_LONG_WAIT, seconds) for seconds in long_waits]
+    long_waits.clear()
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the long waits: TIMEOUT_S would hide them."""
+    reports = [
+        r for of_one in terminalreporter.stats.values() for r in of_one if hasattr(r, "user_properties")
+    ]
+    found = [(value, r.nodeid) for r in reports for name, value in r.user_properties if name == _LONG_WAIT]
+    if found:
+        terminalreporter.section(f"waits of {LONG_S:.0f} s and more")
+    for seconds, test in sorted(found, reverse=True):
+        terminalreporter.line(f"{seconds:5.0f} s {test}")
 
 
 @pytest.fixture(scope="session")

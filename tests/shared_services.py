@@ -1,7 +1,7 @@
-"""One broker and one Spark JVM for all workers of a run: the first that needs one starts it, the others attach.
+"""One broker and one Spark JVM for all workers of a run: the first that needs it starts it, others attach.
 
-The workers of pytest-xdist have a folder in common. There, each service has a file with its address, and a lock
-that its users share for as long as they use it; who has started it waits for them before it stops it.
+The workers of pytest-xdist have a folder in common. There, each service has a file with its address, and a
+lock that its users share for as long as they use it; who has started it waits for them before it stops it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ class AttachedSpark(SparkProcess):
         """
         self = cls(folder, pid_of_jvm=pid)
         jvm.silence()
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         with jvm.joined(port, secret):
             gateway = launch_gateway()
         context = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
