@@ -228,5 +228,4 @@ $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.x
 	}
 	@echo "== JVM artifacts"
 	@$(BIN)/python -m ksql_spark.services
-	@$(BIN)/python -m ksql_spark.prepare
-	@touch $@
+	@$(BIN)/python -m ksql_spark.prepare && touch $@ || [ $$? -eq 1 ]  # 1: try again the next time

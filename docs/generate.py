@@ -290,7 +290,9 @@ def properties() -> str:
         begin with `ksql.streams.consumer.` and `ksql.streams.producer.` go to the clients that read and write records.
         These report their metrics to JMX only with `ksql.streams.metric.reporters =
         org.apache.kafka.common.metrics.JmxReporter`, and to brokers with `ksql.streams.enable.metrics.push = true`.
+        The server does not start with a value that a client would reject.
         `spark.*` goes to Spark. So does `fs.*`, as `spark.hadoop.fs.*`, for Hadoop's file systems.
+        The server ends its start if a value is not what Spark expects, or if a name is not Spark's but looks like one.
     """
     header = ("property", "type", "default", "allowed", "SET", "in force", "what")
     clients = """

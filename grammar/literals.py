@@ -182,7 +182,7 @@ def literal(value: Any) -> str:
             return _number(f"{value:f}.0" if is_wide and "." not in f"{value:f}" else f"{value:f}")
         case str():
             return "'" + value.replace("'", "''") + "'"
-        case list() if value:
+        case list():  # an empty one is for IN
             return f"ARRAY[{', '.join(map(literal, value))}]"
     shown = reprlib.repr(value)  # only the beginning of a long list
     raise ParameterMismatch(

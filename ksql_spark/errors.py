@@ -463,10 +463,25 @@ def too_deep(statement: str | None = None) -> KsqlError:
     )
 
 
+def name_hint(name: str, names: Iterable[str], otherwise: str) -> str:
+    """Return a hint about an unknown name: the nearest one of ``names``; ``otherwise`` if none is near."""
+    near = nearest(name, names)
+    return f"Did you mean {near}?" if near else otherwise
+
+
 def query_hint(query_id: str, ids: Iterable[str]) -> str:
     """Return a hint about an unknown id of a query; it may name one of ``ids``."""
-    near = nearest(query_id, ids)
-    return f"Did you mean {near}?" if near else "SHOW QUERIES lists all queries."
+    return name_hint(query_id, ids, "SHOW QUERIES lists all queries.")
 
 
-__all__ = ["CONDITIONS", "Condition", "KsqlError", "Position", "caret", "nearest", "too_deep"]
+__all__ = [
+    "CONDITIONS",
+    "Condition",
+    "KsqlError",
+    "Position",
+    "caret",
+    "name_hint",
+    "nearest",
+    "query_hint",
+    "too_deep",
+]

@@ -298,6 +298,14 @@ Expression = Union[
 ]
 
 
+def is_null(node: Expression) -> bool:
+    """Whether it is the literal NULL, perhaps with a type."""
+    match node:
+        case Literal(None) | Cast(Literal(None)):
+            return True
+    return False
+
+
 def children(node: Expression) -> tuple[Expression, ...]:
     """The direct operands of ``node``, left to right."""
     match node:
@@ -319,9 +327,11 @@ def children(node: Expression) -> tuple[Expression, ...]:
 
 def walk(node: Expression) -> Iterator[Expression]:
     """``node`` and all expressions inside it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting.extend(reversed(children(part)))
 
 
 def transform(node: Expression, rewrite: Callable[[Expression], Expression | None]) -> Expression:

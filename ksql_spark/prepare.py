@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
+from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 
 STATEMENTS = """
@@ -47,48 +49,60 @@ POLL_S = 0.1
 
 
 def main() -> int:
-    """Write the archive unless it exists; returns the exit code."""
+    """Write the archives that do not exist yet.
+
+    Returns:
+        the exit code: 0, 1 if one is missing, 130 after Ctrl-C.
+    """
     # what its engine warns of, such as a query that is stopped early, means nothing to users
     logging.getLogger("ksql_spark").setLevel(logging.ERROR)
     try:
         with tempfile.TemporaryDirectory(prefix="ksql-spark-prepare-", ignore_cleanup_errors=True) as folder:
-            record(Path(folder), lambda text: print(text, flush=True))
-    except KsqlError as error:  # without it starts are slower, nothing else
-        print(f"No archive of classes: {error.message}", file=sys.stderr)
+            if record(Path(folder), lambda text: print(text, flush=True)):
+                return 0
+            reason = "a JVM did not write it"
+    except KsqlError as error:
+        reason = error.message
     except KeyboardInterrupt:
         return 130
-    return 0
+    print(f"No archive of classes, so starts are slower: {reason}", file=sys.stderr)
+    return 1
 
 
 def record(folder: Path, report: Callable[[str], None]) -> bool:
-    """Write the archive, with ``folder`` for everything that the engine writes; False if it already exists.
+    """Write the archives that do not exist yet; returns whether both exist now.
+
+    Args:
+        folder: for everything that the engine writes.
+        report: called with progress lines.
 
     Raises:
         KsqlError: a part did not start.
     """
-    process = SparkProcess(folder / "spark", memory="1g", records_classes=True)
-    if process.class_archive(report).file.is_file():
-        return False
+    process = SparkProcess(folder / "spark", memory="1g")
+    process.records_classes = not process.class_archive(report).exists
+    if not process.records_classes and EmbeddedBroker.class_archive().exists:
+        return True
     report("preparing fast starts: statements run once, half a minute")
     config = Config({"ksql.spark.data.dir": str(folder), "ksql.service.id": "prepare_"})
-    engine = Engine(config, process)
+    engine, is_over = Engine(config, process), threading.Event()
     try:
         process.start()
-        engine.start(lambda text: None)
+        engine.start(lambda line: report(line) if is_over.is_set() else None)
         engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))
         deadline = time.monotonic() + TIMEOUT_S
         for table in TABLES:
             while not _rows(engine, f"SELECT * FROM {table};") and time.monotonic() < deadline:
                 time.sleep(POLL_S)
         _train_broker(engine)
-        report("writing the archive of classes")
     except BaseException:
         process.records_classes = False
         raise
     finally:
+        is_over.set()
         engine.stop()
-        process.stop()
-    return process.class_archive().file.is_file()
+        process.stop(report)
+    return process.class_archive().exists and EmbeddedBroker.class_archive().exists
 
 
 def _train_broker(engine: Engine) -> None:

@@ -363,6 +363,10 @@ class TestOverrides:
             ("producer.acks", 1, "some"),
             ("enable.idempotence", True, "1"),
             ("isolation.level", "read_uncommitted", "none"),
+            ("producer.compression.type", "zstd", "zipp"),
+            ("max.poll.records", "1", "0"),
+            ("fetch.min.bytes", "0", str(2**31)),
+            ("send.buffer.bytes", "-1", "-2"),
             ("topic.cleanup.policy", "compact,delete", None),
         ],
     )
@@ -371,6 +375,12 @@ class TestOverrides:
         if bad is not None:
             with pytest.raises(KsqlError, match=f"for property '.*{name}': it must be"):
                 Config().validate_override(name, bad)
+
+    @pytest.mark.parametrize("name", ["consumer.max.poll.records", "producer.linger.ms", "client.dns.lookup"])
+    def test_the_server_does_not_start_with_what_clients_would_refuse(self, name):
+        with pytest.raises(KsqlError, match=f"Invalid value many for property 'ksql.streams.{name}'"):
+            Config.load(overrides={name: "many"})
+        Config.load(overrides={"topic.compression.type": "producer", "ssl.keystore.type": "PEM"})
 
     @pytest.mark.parametrize("name", sorted(KAFKA_SETTINGS))
     def test_settings_that_name_something_are_refused_by_their_form(self, name):

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from ksql_spark.client.errors import OperationalError
 
 DEFAULT_URL = "http://127.0.0.1:8088"
-#: the child is killed if stopping takes longer
+#: the child is killed if it reports no progress for so long while it stops
 STOP_S = 60.0
 #: -c instead of -m, because -m would look for "ksql_spark" in the current directory first
 _SERVER = (
@@ -137,10 +137,15 @@ class EmbeddedServer:
         with contextlib.suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
-        deadline = time.monotonic() + STOP_S
+        self.progress = "stopping the engine"
         try:
-            while self._process.poll() is None and time.monotonic() < deadline:
-                tick("stopping the engine")
+            last, deadline = "", 0.0
+            while self._process.poll() is None:
+                if self.progress != last:
+                    last, deadline = self.progress, time.monotonic() + STOP_S
+                elif time.monotonic() > deadline:
+                    break
+                tick(last)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(timeout=0.1)
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ksql_spark.config.property import Property
+from ksql_spark.config.property import Property, Type
 
 #: a kind of Kafka client
 Client = Literal["consumer", "producer"]
@@ -40,7 +40,7 @@ _KAFKA_SETTINGS = """
     segment.bytes segment.ms
 """
 
-#: settings of Kafka's clients and of Kafka Streams: accepted with or without a prefix, values unchecked
+#: settings of Kafka's clients and of Kafka Streams: accepted with or without a prefix
 KAFKA_SETTINGS = frozenset(_KAFKA_SETTINGS.split())
 
 CLIENT_PREFIXES = (
@@ -172,20 +172,54 @@ MAX_FOR_CLIENTS = {
     "send.buffer.bytes": 16 * 2**20,
 }
 
+#: the whole numbers of PASSED_ON, with their types and least values as Kafka's clients define them
+_NUMBERS: dict[str, tuple[Type, int | None]] = {
+    "batch.size": ("int", 0),
+    "buffer.memory": ("long", 0),
+    "connections.max.idle.ms": ("long", None),
+    "default.api.timeout.ms": ("int", 0),
+    "delivery.timeout.ms": ("int", 0),
+    "fetch.max.bytes": ("int", 0),
+    "fetch.max.wait.ms": ("int", 0),
+    "fetch.min.bytes": ("int", 0),
+    "linger.ms": ("long", 0),
+    "max.block.ms": ("long", 0),
+    "max.in.flight.requests.per.connection": ("int", 1),
+    "max.partition.fetch.bytes": ("int", 0),
+    "max.poll.records": ("int", 1),
+    "max.request.size": ("int", 0),
+    "metadata.max.age.ms": ("long", 0),
+    "metadata.max.idle.ms": ("long", 5000),
+    "receive.buffer.bytes": ("int", -1),
+    "reconnect.backoff.max.ms": ("long", 0),
+    "reconnect.backoff.ms": ("long", 0),
+    "request.timeout.ms": ("int", 0),
+    "retries": ("int", 0),
+    "retry.backoff.max.ms": ("long", 0),
+    "retry.backoff.ms": ("long", 0),
+    "send.buffer.bytes": ("int", -1),
+    "socket.connection.setup.timeout.max.ms": ("long", None),
+    "socket.connection.setup.timeout.ms": ("long", None),
+    "transaction.timeout.ms": ("int", None),
+}
+
 _YES_OR_NO = ("true", "false")
 
-#: settings of CLIENTS_MAY_SET that are texts, with their allowed values; empty if their reader validates them
+#: settings that are texts, with their allowed values; empty if their reader validates them
 _TEXTS_OF_CLIENTS: dict[str, tuple[str, ...]] = {
     "acks": ("all", "-1", "0", "1"),
     "auto.offset.reset": (),
     "check.crcs": _YES_OR_NO,
     "cleanup.policy": (),
     "client.rack": (),
-    "compression.type": (),
+    "client.dns.lookup": ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
     "enable.auto.commit": _YES_OR_NO,
     "enable.idempotence": _YES_OR_NO,
+    "enable.metrics.push": _YES_OR_NO,
     "isolation.level": ("read_committed", "read_uncommitted"),
     "message.timestamp.type": (),
+    "metric.reporters": (),
     "min.cleanable.dirty.ratio": (),
     "processing.guarantee": (),
     "topology.optimization": (),
@@ -204,9 +238,15 @@ def is_security(setting: str) -> bool:
 
 
 def check_of_client(entry: Property, value: str) -> None:
-    """Raise PROPERTY_INVALID for a value that a Kafka client would reject: no query starts with it."""
-    choices = _TEXTS_OF_CLIENTS.get(setting_name(entry.name))
+    """Check a value of PASSED_ON or CLIENTS_MAY_SET: no query starts with one that Kafka's client rejects.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID.
+    """
+    setting = setting_name(entry.name)
+    choices = _TEXTS_OF_CLIENTS.get(setting)
     if choices is None:
-        Property(entry.name, "long", None, "").parse(value)
+        type_, least = _NUMBERS.get(setting, ("long", None))
+        Property(entry.name, type_, None, "", minimum=least).parse(value)
     elif choices:
         Property(entry.name, "string", None, "", choices=choices).parse(value)

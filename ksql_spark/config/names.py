@@ -89,9 +89,12 @@ def find(name: str, source: str | None = None) -> Property:
 
 def _is_passed_on(name: str) -> bool:
     """Whether a name outside the table is passed to a Kafka client, Spark or a schema registry."""
+    return is_security(setting_name(name)) or name.startswith(_PASSED) or is_of_client(name)
+
+
+def is_of_client(name: str) -> bool:
+    """Whether a name is that of a setting, other than security, that is passed to a Kafka client."""
     bare = name.removeprefix(STREAMS_PREFIX)
-    if is_security(setting_name(name)) or name.startswith(_PASSED):
-        return True
     for client, settings in PASSED_ON.items():
         prefix = next((p for p in PREFIXES_OF[client] if bare.startswith(p)), "")
         if bare.removeprefix(prefix) in settings:

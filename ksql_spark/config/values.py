@@ -20,7 +20,7 @@ from ksql_spark.config.kafka_settings import (
     is_security,
     setting_name,
 )
-from ksql_spark.config.names import canonical, find
+from ksql_spark.config.names import canonical, find, is_of_client
 from ksql_spark.config.property import MAX_SHOWN, Property, json_text
 from ksql_spark.config.table import PROPERTIES
 from ksql_spark.errors import KsqlError
@@ -71,7 +71,9 @@ class Config(Mapping[str, Any]):
         sources.append((overrides or {}, None))
         for values, source in sources:
             for entry, value in _pairs(values, source):
-                merged[entry.name] = entry.parse(value)
+                merged[entry.name] = parsed = entry.parse(value)
+                if entry.name not in PROPERTIES and is_of_client(entry.name):
+                    check_of_client(entry, str(parsed))
         return cls(merged)
 
     def __getitem__(self, name: str) -> Any:

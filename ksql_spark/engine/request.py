@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlglot import exp
+
 from ksql_spark import config, deadline, grammar
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.consistency import KnownPositions
@@ -15,7 +17,7 @@ from ksql_spark.deadline import Deadline
 from ksql_spark.entities import Entity
 from ksql_spark.errors import KsqlError, too_deep
 from ksql_spark.grammar.literals import ParameterMismatch, with_parameters
-from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.nodes import Statement, position
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.command_log import MAX_BYTES
 from ksql_spark.statements import Services, StatementContext
@@ -175,12 +177,21 @@ def planning(request: Request, services: Services) -> contextlib.AbstractContext
 
 @contextlib.contextmanager
 def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[None]:
-    """Add the statement's text, and the entities of statements that ran before it, to errors."""
+    """Add to errors the statement's text and where it has the name that the error is about.
+
+    Args:
+        statement: the one that the block is about.
+        entities: those of statements that ran before it.
+    """
     try:
         yield
     except KsqlError as error:
         if error.statement is None:
-            error.statement = statement.source_text
+            named = _named(statement, error) if error.position is None else None
+            if named is not None:
+                error.position = position(named)
+            within = named.find_ancestor(Statement) if named is not None else None
+            error.statement = (within or statement).source_text
         error.args = (error.message,)
         error.entities = tuple(entities)
         raise
@@ -188,3 +199,14 @@ def located(statement: Statement, entities: Sequence[Entity] = ()) -> Iterator[N
         deep = too_deep(statement.source_text)
         deep.entities = tuple(entities)
         raise deep from None
+
+
+#: the parameters of conditions that are names, as the statement has them
+_NAMES = ("name", "id", "topic")
+
+
+def _named(statement: Statement, error: KsqlError) -> exp.Expr | None:
+    """The name in ``statement``, or in one inside it, that the error is about; None: it is about none."""
+    names = {str(error.parameters[each]).upper() for each in _NAMES if each in error.parameters}
+    nodes = statement.find_all(exp.Identifier, exp.Literal) if names else ()
+    return next((node for node in nodes if str(node.this).upper() in names), None)

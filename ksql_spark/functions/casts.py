@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
+from ksql_spark.functions.spark_text import bounded, let, spark_type, string, timestamp_of, variable
 from ksql_spark.types import (
     BYTES,
     CALENDAR_INTERVAL,
@@ -198,7 +198,8 @@ def _whole_digits(source: SqlType) -> int:
 
 
 def _loses_digits(source: SqlType, target: SqlType) -> bool:
-    return _whole_digits(source) > _whole_digits(target)
+    # as Spark has them: of more than 38 digits, whole ones are lost where both operands need many decimals
+    return _whole_digits(source) > _whole_digits(bounded(target) if isinstance(target, Decimal) else target)
 
 
 #: (from, to) by the types' base names; a cast of a type to itself changes nothing

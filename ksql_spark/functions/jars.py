@@ -26,7 +26,7 @@ from ksql_spark.functions.signatures import (
     match_signature,
 )
 from ksql_spark.functions.spark_text import spark_type
-from ksql_spark.functions.spec import Category, Kind, Lowering, OnNull, Origin, Spec
+from ksql_spark.functions.spec import Category, Kind, Lowering, Noted, OnNull, Origin, Spec
 from ksql_spark.functions.user import Resolve
 from ksql_spark.types import (
     PRIMITIVES,
@@ -308,7 +308,8 @@ def _constant(text: str) -> Any:
 
 def state_text(lowering: Lowering, arguments: Sequence[str], types: Sequence[SqlType]) -> str:
     """The text by which the state of an aggregate is known."""
-    return (lowering.of_state if isinstance(lowering, JarLowering) else lowering)(arguments, types)
+    noted = lowering.of_state if isinstance(lowering, (JarLowering, Noted)) else lowering
+    return noted(arguments, types)
 
 
 def lowering_of(node: Expression) -> JarLowering | None:

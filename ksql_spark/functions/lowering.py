@@ -11,8 +11,9 @@ that is a failure (failures.py) and reports it; the result is NULL.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from ksql_spark import __version__, deadline
 from ksql_spark.errors import KsqlError
@@ -32,7 +33,7 @@ from ksql_spark.expressions import (
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import cast, cast_grows
-from ksql_spark.functions.failures import can_fail, cause, needed, nulls, passing_on
+from ksql_spark.functions.failures import Failures
 from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spark_text import (
     SESSION_SETTINGS,
@@ -45,6 +46,8 @@ from ksql_spark.functions.spark_text import (
 from ksql_spark.functions.spec import OnNull, has_fixed_size, is_limited
 from ksql_spark.types import BOOLEAN, DOUBLE, Decimal, Map, SqlType, quote_identifier
 
+#: names that variable() returns
+_MARK = re.compile("_v[0-9a-f]{8}")
 #: (the expression that failed, why it may have: one sentence, the text of whether an operand is NULL, which
 #: is then why) -> Spark SQL text, a BOOLEAN, that reports it
 Report = Callable[[Expression, str, str], str]
@@ -99,35 +102,46 @@ def lower_condition(node: Expression, computed: Mapping[Expression, str] | None 
     return lower(node, computed)
 
 
-@dataclass(frozen=True)
 class _Lowerer:
-    """Lowers with given values, and with or without error reports."""
+    """Lowers the parts of one expression with given values, and with or without error reports."""
 
-    computed: Mapping[Expression, str]
-    report: Report | None = None
+    def __init__(self, computed: Mapping[Expression, str], report: Report | None = None) -> None:
+        self._computed = computed
+        self._report = report
+        self._failures = Failures()
+        #: lowers parts a second time, without reports
+        self._quiet = self if report is None else _Lowerer(computed)
+        #: without reports, the text of each part, by its identity
+        self._texts: dict[int, tuple[Expression, str]] = {}
 
     def lower(self, node: Expression, *, is_caught: bool = True) -> str:
         """The text of ``node``; ``is_caught``: its failure propagates no further, so it is reported here."""
         deadline.check()
-        if self.computed and node in self.computed:
-            return self.computed[node]
-        text = self._text(node)
-        if self.report is None or not is_caught or not can_fail(node):
+        if self._computed and node in self._computed:
+            return self._computed[node]
+        known = self._texts.get(id(node))
+        if known is not None:
+            return known[1]
+        text = self._call(node) if isinstance(node, Call) else self._text(node)
+        if self._report is None:
+            self._texts[id(node)] = node, text
             return text
-        has_null = " or ".join(f"({self._silent(operand)}) is null" for operand in nulls(node)) or "false"
-        failed = " and ".join([*self._signs_of_failure(node), self.report(node, cause(node), has_null)])
-        return f"coalesce({text}, if({failed}, NULL, NULL))"
+        if not is_caught or not self._failures.can_fail(node):
+            return text
+        nulls = [f"({self._silent(operand)}) is null" for operand in self._failures.nulls(node)]
+        report = self._report(node, self._failures.cause(node), " or ".join(nulls) or "false")
+        return f"coalesce({text}, if({' and '.join([*self._signs_of_failure(node), report])}, NULL, NULL))"
 
     def _signs_of_failure(self, node: Expression) -> list[str]:
         """The texts of conditions under which a NULL of ``node`` is a failure."""
         if isinstance(node, Call) and (tells := registry.require(node.function).failed) is not None:
             text = tells([self._silent(a) for a in node.arguments], [a.type for a in node.arguments])
             return [] if text == "true" else [text]
-        return [f"({self._silent(operand)}) is not null" for operand in needed(node)]
+        return [f"({self._silent(operand)}) is not null" for operand in self._failures.needed(node)]
 
     def _silent(self, node: Expression) -> str:
         """The text of ``node`` without reports, for a second evaluation."""
-        return _Lowerer(self.computed).lower(node)
+        return self._quiet.lower(node)
 
     def _text(self, node: Expression) -> str:
         match node:
@@ -149,8 +163,6 @@ class _Lowerer:
                 return f"named_struct({', '.join(f'{string(n)}, {self.lower(e)}' for n, e in fields)})"
             case Case():
                 return self._case(node)
-            case Call():
-                return self._call(node)
         raise TypeError(f"no lowering for {node!r}")
 
     def _composed(
@@ -160,19 +172,25 @@ class _Lowerer:
 
         A text that repeats an operand would repeat its report, so such an operand is bound to a variable.
         """
-        passing = passing_on(node)
-        texts = [
-            self.lower(o, is_caught=not is_passed) for o, is_passed in zip(operands, passing, strict=True)
+        texts: list[str] = []
+        for operand, is_passed in zip(operands, self._failures.passing_on(node), strict=True):
+            texts.append(self.lower(operand, is_caught=not is_passed))  # a call less deep than a list
+        reporting = [
+            i
+            for i, operand in enumerate(operands if self._report is not None else ())
+            if not isinstance(operand, Lambda) and texts[i] != self._silent(operand)
         ]
-        bound: dict[str, str] = {}
-        for i, operand in enumerate(operands):
-            if self.report is None or isinstance(operand, Lambda) or texts[i] == self._silent(operand):
-                continue
-            name = variable(texts[i])
-            if compose([*texts[:i], name, *texts[i + 1 :]]).count(name) > 1:
-                bound[name] = texts[i]
-                texts[i] = name
         composed = compose(texts)
+        if not reporting:
+            return composed
+        marks = {i: variable(str(i), texts[i]) for i in reporting}
+        marked = Counter(_MARK.findall(compose([marks.get(i, text) for i, text in enumerate(texts)])))
+        bound: dict[str, str] = {}
+        for i in reporting:
+            if marked[marks[i]] > 1:
+                name = variable(texts[i])
+                bound[name], texts[i] = texts[i], name
+        composed = compose(texts) if bound else composed
         for name, text in bound.items():
             composed = f"transform(array({text}), {name} -> {composed})[0]"
         return composed
@@ -206,7 +224,7 @@ class _Lowerer:
         whens: list[tuple[str, str]] = []
         for condition, result in node.whens:
             text = self.lower(condition)
-            if nullness(condition) is Nullness.ERROR:
+            if self._failures.nullness(condition) is Nullness.ERROR:
                 whens.append((f"{text} is null", "NULL"))
                 text = self._silent(condition)
             whens.append((text, self.lower(result)))
@@ -223,7 +241,7 @@ class _Lowerer:
 
     def _call(self, node: Call) -> str:
         meaning = on_null(node)
-        kinds = [nullness(a) for a in node.arguments]
+        kinds = list(map(self._failures.nullness, node.arguments))
         # arguments that are evaluated first, so that the rest of the text need not report them again
         checked: list[int] = []
         if meaning in (OnNull.FALSE, OnNull.NEVER):
@@ -231,7 +249,7 @@ class _Lowerer:
         lambdas = [a for a in node.arguments if isinstance(a, Lambda)]
         # FILTER has no criterion if its lambda returns NULL, for whatever reason
         missing = (Nullness.ERROR, Nullness.VALUE) if node.function == "FILTER" else (Nullness.ERROR,)
-        can_miss = bool(lambdas) and nullness(lambdas[0].body) in missing
+        can_miss = bool(lambdas) and self._failures.nullness(lambdas[0].body) in missing
         if can_miss and node.function == "FILTER":
             checked.append(1)
 

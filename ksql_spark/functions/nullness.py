@@ -55,18 +55,37 @@ def as_condition(node: Expression) -> Expression:
     return plain if is_total else node
 
 
+class Nullnesses:
+    """The `nullness` of the parts of an expression, each of which is looked at once."""
+
+    def __init__(self) -> None:
+        # by identity: to compare or hash an expression takes as long as it is large
+        self._known: dict[int, tuple[Expression, Nullness]] = {}
+
+    def of(self, node: Expression) -> Nullness:
+        """As `nullness`."""
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = node, _nullness(node, self)
+        return known[1]
+
+
 def nullness(node: Expression) -> Nullness:
     """Whether ``node`` may be NULL, and what that means."""
+    return Nullnesses().of(node)
+
+
+def _nullness(node: Expression, parts: Nullnesses) -> Nullness:
     match node:
         case Literal(value):
             return Nullness.VALUE if value is None else Nullness.NEVER
         case MakeStruct() | Members() | SubQuery("EXISTS"):
             return Nullness.NEVER
         case Call(name, arguments):
-            inner = {nullness(a) for a in arguments}
             meaning = on_null(node)
             if meaning is OnNull.VALUE:
                 return Nullness.VALUE
+            inner = set(map(parts.of, arguments))
             if meaning is OnNull.ERROR:
                 return (
                     Nullness.NEVER if name in _TOTAL_LOGIC and inner == {Nullness.NEVER} else Nullness.ERROR

@@ -71,7 +71,6 @@ _PRIMITIVE_TYPES: dict[SqlType, str] = {
 def spark_type(type_: SqlType, time: str = "int", variant: str = "string") -> str:
     """The Spark SQL type of ``type_``; that of NULL is ``void``.
 
-    Precisions above Spark's 38 are reduced as Spark does: whole digits first, at least 6 (or all) decimals.
     ``time`` stands for TIME, which is a number in Spark, ``variant`` for VARIANT, which is text.
     """
     match type_:
@@ -81,12 +80,9 @@ def spark_type(type_: SqlType, time: str = "int", variant: str = "string") -> st
             return variant
         case Primitive():
             return _PRIMITIVE_TYPES[type_]
-        case Decimal(precision, scale):
-            if precision > MAX_PRECISION:
-                whole = precision - scale
-                scale = max(MAX_PRECISION - whole, min(scale, 6))
-                precision = MAX_PRECISION
-            return f"decimal({precision},{scale})"
+        case Decimal():
+            fitting = bounded(type_)
+            return f"decimal({fitting.precision},{fitting.scale})"
         case Array(element):
             return f"array<{spark_type(element, time, variant)}>"
         case Map(key, value):
@@ -100,6 +96,14 @@ def spark_type(type_: SqlType, time: str = "int", variant: str = "string") -> st
         case Function():
             raise ValueError("a lambda has no Spark type")
     raise ValueError(f"no Spark type for {type_}")
+
+
+def bounded(type_: Decimal) -> Decimal:
+    """``type_`` as Spark limits it to 38 digits: it keeps whole digits, but 6 decimals too."""
+    if type_.precision <= MAX_PRECISION:
+        return type_
+    whole = type_.precision - type_.scale
+    return Decimal(MAX_PRECISION, max(MAX_PRECISION - whole, min(type_.scale, 6)))
 
 
 def string(value: str) -> str:

@@ -106,6 +106,18 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """A lowering of an aggregate whose state is noted by another text, which a release has noted (ADR 16)."""
+
+    lower: Lowering
+    of_state: Lowering
+
+    def __call__(self, arguments: Sequence[str], types: Sequence[SqlType]) -> str:
+        """The Spark SQL text of a call."""
+        return self.lower(arguments, types)
+
+
+@dataclass(frozen=True)
 class Resolved:
     """The result of a typing rule: the types to which arguments must be coerced, and the result's type."""
 
@@ -152,7 +164,8 @@ class Spec:
     if they are not passed, the properties' defaults apply.
 
     ``can_fail``: it has a result for all valid arguments, so a NULL result for arguments that are not NULL is
-    a failure, which is reported.
+    a failure, which is reported. An aggregate with it has a DECIMAL result for all rows that its type can
+    hold, and NULL for others.
 
     ``limits``: the properties that limit how large its result may become, because it may be far larger than
     its arguments; beyond them it fails. ``BY_ARGUMENTS``: the arguments limit it. None is for results of a

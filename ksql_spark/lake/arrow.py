@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ksql_spark.functions.spark_text import MAX_PRECISION
+from ksql_spark.functions.spark_text import bounded
 from ksql_spark.metastore.sinks import PartitionColumn
 from ksql_spark.schema import Column
 from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct
@@ -33,10 +33,9 @@ def arrow_type(type_: SqlType, time: pa.DataType | None = None) -> pa.DataType:
             return time
         case Primitive(name):
             return _PRIMITIVES[name]
-        case Decimal(precision, scale):
-            if precision > MAX_PRECISION:  # as Spark reduces it (spark_text.spark_type)
-                scale = max(MAX_PRECISION - (precision - scale), min(scale, 6))
-            return pa.decimal128(min(precision, MAX_PRECISION), scale)
+        case Decimal():
+            fitting = bounded(type_)
+            return pa.decimal128(fitting.precision, fitting.scale)
         case Array(element):
             return pa.list_(arrow_type(element, time))
         case Map(key, value):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from ksql_spark.errors import KsqlError, Position, nearest
+from ksql_spark.errors import KsqlError, Position, name_hint
 from ksql_spark.functions.spec import Spec
 from ksql_spark.metastore.indexes import Index
 from ksql_spark.metastore.origins import Origin
@@ -72,13 +72,13 @@ class MetaStore:
         if source is None:
             self.check_no_view(name, position)
         if source is None:
-            near = nearest(name, filter(self._may_name, self._sources) if self._may_name else self._sources)
+            seen = filter(self._may_name, self._sources) if self._may_name else self._sources
             raise KsqlError(
                 "SOURCE_UNKNOWN",
                 position=position,
                 name=name,
                 kind="Stream or table",
-                hint=f"Did you mean {near}?" if near else "SHOW STREAMS and SHOW TABLES list all of them.",
+                hint=name_hint(name, seen, "SHOW STREAMS and SHOW TABLES list all of them."),
             )
         return source
 
@@ -122,9 +122,8 @@ class MetaStore:
         """
         if name in self._views:
             reason = f"{name} is a view: only a query can read it, in FROM."
-            raise KsqlError(
-                "INVALID_STATEMENT", position=position, reason=reason, hint="SHOW VIEWS shows its query."
-            )
+            hint = "SHOW VIEWS shows its query."
+            raise KsqlError("INVALID_STATEMENT", position=position, reason=reason, hint=hint, name=name)
 
     def add_view(self, name: str, query: str) -> None:
         """Add or replace a view."""

@@ -126,16 +126,19 @@ def written_out(expression: Expression, texts: Mapping[str, str]) -> Expression:
 
 def _without_casts(call: Call) -> Call:
     """``call`` without the conversions of its arguments that are implicit: it would get them again."""
-    casts = [a for a in call.arguments if isinstance(a, Cast)]
-    for dropped in (casts, [cast for cast in casts if isinstance(cast.operand, expressions.Literal)]):
-        arguments = tuple(a.operand if isinstance(a, Cast) and a in dropped else a for a in call.arguments)
+    if not any(isinstance(a, Cast) for a in call.arguments):
+        return call
+    for dropped in (object, expressions.Literal):
+        arguments = tuple(
+            a.operand if isinstance(a, Cast) and isinstance(a.operand, dropped) else a for a in call.arguments
+        )
         literals = [a.value if isinstance(a, expressions.Literal) else None for a in arguments]
         try:
             overload = registry.resolve(call.function, [a.type for a in arguments], literals)
         except KsqlError:
             continue
         types = [a.type for a in call.arguments]
-        if dropped and overload.result_type == call.type and list(overload.parameter_types) == types:
+        if overload.result_type == call.type and list(overload.parameter_types) == types:
             return replace(call, arguments=arguments)
     return call
 

@@ -1,8 +1,8 @@
 """Evaluates plain expressions in Python, for rows that are read or written without Spark.
 
 Plain expressions are columns and their fields, constants, comparisons of them, BETWEEN, IN, IS NULL, LIKE
-with a prefix, AND and OR. Spark evaluates everything else (spark/evaluate.py), so that a function means the
-same everywhere.
+with a prefix, AND and OR, and of most of these NOT and CASE. Spark evaluates everything else
+(spark/evaluate.py), so that a function means the same everywhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, FieldRef, Literal, Members, walk
+from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, FieldRef, Literal, Members, walk
 from ksql_spark.grammar.literals import Value
 from ksql_spark.types import (
     BIGINT,
@@ -22,6 +22,7 @@ from ksql_spark.types import (
     DATE,
     DOUBLE,
     INTEGER,
+    NULL,
     STRING,
     TIME,
     TIMESTAMP,
@@ -43,6 +44,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+#: operators whose results are NULL only in ANSI mode
+_TOTAL = frozenset((*_COMPARISONS, "BETWEEN", "IN", "IS NULL", "IS NOT NULL"))
 #: types whose Python values compare as KSQL's do; Java compares the UTF-16 units of strings. So do DECIMALs
 _COMPARED = (INTEGER, BIGINT, DOUBLE, BOOLEAN, STRING, DATE, TIME, TIMESTAMP)
 #: enough digits for all that DECIMALs have
@@ -74,6 +77,12 @@ def is_plain(expression: Expression) -> bool:
             return is_plain(operand)
         case Call("LIKE", (value, Literal(str() as pattern))):
             return is_plain(value) and is_prefix(pattern)
+        case Call("NOT", (operand,)):
+            return _is_total(operand) and is_plain(operand)
+        case Case(whens, default):
+            parts = [part for when in whens for part in when]
+            are_total = all(_is_total(condition) for condition, _ in whens)
+            return are_total and all(map(is_plain, parts if default is None else [*parts, default]))
         case Call("AND" | "OR", arguments):
             return all(is_plain(a) and isinstance(a, Call) for a in arguments)
         case Call(name, (left, right)) if name in _COMPARISONS:
@@ -88,6 +97,14 @@ def is_plain(expression: Expression) -> bool:
             fits = all(a.type == value.type for a in arguments) and _is_compared(value.type)
             return fits and all(map(is_plain, arguments))
     return False
+
+
+def _is_total(condition: Expression) -> bool:
+    """Whether a plain condition is NULL only in ANSI mode."""
+    match condition:
+        case Call("AND" | "OR", arguments):
+            return all(map(_is_total, arguments))
+    return isinstance(condition, Call) and condition.function in _TOTAL
 
 
 def _is_value(expression: Expression) -> bool:
@@ -144,7 +161,7 @@ def function_of(
             at = columns[name]
             return lambda row, values: row[at]
         case Literal(value):
-            if type(value) in (int, str) and value in places:
+            if _is_placed(expression, places):
                 place = places[value]
                 return lambda row, values: values[place]
             return lambda row, values: value
@@ -168,18 +185,26 @@ def function_of(
             return lambda row, values: tested(row, values) is not None
         case Call("LIKE", (tested, pattern)):
             return _like(function_of(tested, columns, places), function_of(pattern, columns, places))
+        case Call("NOT", (operand,)):
+            return _negated(function_of(operand, columns, places))
+        case Case(whens, default):
+            choices = [(function_of(c, columns, places), function_of(r, columns, places)) for c, r in whens]
+            return _chosen(choices, function_of(default or Literal(None, NULL), columns, places))
         case Call("AND", arguments, ansi=ansi):
             return _logic([function_of(a, columns, places) for a in arguments], False, ansi)
         case Call("OR", arguments, ansi=ansi):
             return _logic([function_of(a, columns, places) for a in arguments], True, ansi)
         case Call("IN", (tested, Members() as members), ansi=ansi):
             value = function_of(tested, columns, places)
-            if not any(type(m) in (int, str) and m in places for m in members.values):
+            if not any(_is_placed(m, places) for m in members.literals):
                 return _constant_member(value, frozenset(members.values), _of_null(ansi))
             return _member(value, [function_of(m, columns, places) for m in members.literals], _of_null(ansi))
         case Call("IN", (tested, *members), ansi=ansi):
             value = function_of(tested, columns, places)
-            return _member(value, [function_of(m, columns, places) for m in members], _of_null(ansi))
+            listed = [function_of(m, columns, places) for m in members]
+            if not any(_is_placed(part, places) for m in members for part in walk(m)):
+                return _constant_member(value, frozenset(m((), ()) for m in listed), _of_null(ansi))
+            return _member(value, listed, _of_null(ansi))
         case Call("BETWEEN", (tested, low, high), ansi=ansi):
             value = function_of(tested, columns, places)
             above = _compared(">=", value, function_of(low, columns, places), tested.type, _of_null(ansi))
@@ -189,6 +214,11 @@ def function_of(
             sides = function_of(left, columns, places), function_of(right, columns, places)
             return _compared(name, *sides, left.type, _of_null(ansi))
     raise TypeError(f"{expression} needs Spark")
+
+
+def _is_placed(part: Expression, places: Mapping[Value, int]) -> bool:
+    """Whether it is a constant that stands for a placeholder's value."""
+    return isinstance(part, Literal) and type(part.value) in (int, str) and part.value in places
 
 
 def _converted(inner: PlainValue, convert: Callable[[Any], Any]) -> PlainValue:
@@ -223,6 +253,26 @@ def _like(tested: PlainValue, pattern: PlainValue) -> PlainValue:
 def _of_null(ansi: bool) -> bool | None:
     """Return the result of a comparison with NULL: NULL in ANSI mode, otherwise false."""
     return None if ansi else False
+
+
+def _negated(condition: PlainValue) -> PlainValue:
+    def value(row: PlainRow, values: Values) -> bool | None:
+        result = condition(row, values)
+        return None if result is None else not result
+
+    return value
+
+
+def _chosen(choices: Sequence[tuple[PlainValue, PlainValue]], default: PlainValue) -> PlainValue:
+    """The value that belongs to the first condition that is true."""
+
+    def value(row: PlainRow, values: Values) -> Any:
+        for condition, result in choices:
+            if condition(row, values) is True:
+                return result(row, values)
+        return default(row, values)
+
+    return value
 
 
 def _logic(conditions: Sequence[PlainValue], decides: bool, ansi: bool) -> PlainValue:

@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import tarfile
-import tempfile
 import urllib.request
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.services import cache
 from ksql_spark.services.cache import Report, cache_dir, digest, locked
 from ksql_spark.services.java import java_binary
 from ksql_spark.services.trust_store import trust_store
@@ -74,6 +74,7 @@ def ensure(confs: Iterable[str] = CONFS, report: Report = lambda text: None) -> 
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
     """
     configurations = list(confs)
+    cache.remove_leftovers()
     if not _missing(configurations):
         return
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
@@ -126,40 +127,38 @@ def fetch(manifest: Path, conf: str, report: Report = lambda text: None) -> list
         KsqlError: ARTIFACTS_UNAVAILABLE, JAVA_MISSING, DISK_FULL.
     """
     folder = cache_dir() / "jars" / digest(manifest.read_bytes()) / conf
-    cache_dir().mkdir(parents=True, exist_ok=True)
     with locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"):
         if not _is_complete(folder):
-            with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
-                _run_ivy(manifest, [conf], Path(scratch), report)
-                _put_in_place(Path(scratch) / conf, folder)
+            with cache.scratch() as scratch:
+                _run_ivy(manifest, [conf], scratch, report)
+                _put_in_place(scratch / conf, folder)
     return sorted(folder.glob("*.jar"))
 
 
 def _retrieve(confs: Sequence[str], report: Report) -> None:
     """Fetch configurations with Ivy, then move each to its folder with a stamp."""
-    _remove_leftovers("retrieve-")
-    with tempfile.TemporaryDirectory(prefix="retrieve-", dir=cache_dir()) as scratch:
-        _run_ivy(MANIFEST, confs, Path(scratch), report)
+    with cache.scratch() as scratch:
+        _run_ivy(MANIFEST, confs, scratch, report)
         for conf in confs:
-            _put_in_place(Path(scratch) / conf, _folder(conf))
+            _put_in_place(scratch / conf, _folder(conf))
     report("JVM artifacts: complete")
 
 
 def _run_ivy(manifest: Path, confs: Sequence[str], into: Path, report: Report) -> None:
     """Fetch configurations of ``manifest`` into one folder each, below ``into``."""
-    cache = cache_dir()
-    properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(cache / "ivy")}
+    ivy_cache = cache_dir() / "ivy"
+    properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(ivy_cache)}
     command = [
         str(java_binary()),
         "-Xmx256m",
         "-XX:TieredStopAtLevel=1",
-        *(f"-D{name}={value}" for name, value in {**properties, **_network_properties(cache)}.items()),
+        *(f"-D{name}={value}" for name, value in {**properties, **_network_properties()}.items()),
         *("-cp", str(pyspark_jars() / "ivy-2.5.3.jar")),
         "org.apache.ivy.Main",
         *("-settings", str(SETTINGS), "-ivy", str(manifest), "-confs", *confs),
         *("-retrieve", f"{into}/[conf]/[artifact]-[revision](-[classifier]).[ext]"),
     ]
-    progress = _IvyProgress(cache / "ivy", report)
+    progress = _IvyProgress(ivy_cache, report)
     report("JVM artifacts: resolving dependencies")
     returncode = _run(command, progress.read)
     if returncode or progress.failed:
@@ -204,23 +203,22 @@ def install(coordinates: str, into: Path, report: Report = lambda text: None) ->
         reason = f"'{coordinates}' is not GROUP:ARTIFACT:VERSION, such as org.example:some-connector:1.0."
         raise KsqlError("BAD_REQUEST", reason=reason)
     org, name, revision = parts.groups()
-    cache_dir().mkdir(parents=True, exist_ok=True)
     with (
         locked(cache_dir() / "artifacts.lock", report, waiting_for="fetching the JVM artifacts"),
-        tempfile.TemporaryDirectory(prefix="plugin-", dir=cache_dir()) as scratch,
+        cache.scratch() as scratch,
     ):
-        manifest = Path(scratch) / "ivy.xml"
+        manifest = scratch / "ivy.xml"
         manifest.write_text(_PLUGIN.format(org=org, name=name, revision=revision).strip())
         try:
-            _run_ivy(manifest, ["archive"], Path(scratch), report)
+            _run_ivy(manifest, ["archive"], scratch, report)
         except KsqlError as error:
             if error.condition != "ARTIFACTS_UNAVAILABLE":
                 raise
-            _run_ivy(manifest, ["jars"], Path(scratch), report)
-        fetched = Path(scratch) / "fetched"
+            _run_ivy(manifest, ["jars"], scratch, report)
+        fetched = scratch / "fetched"
         for conf in ("archive", "jars"):
-            if any((Path(scratch) / conf).glob("*")):
-                _put_in_place(Path(scratch) / conf, fetched)
+            if any((scratch / conf).glob("*")):
+                _put_in_place(scratch / conf, fetched)
                 break
         (fetched / "stamp.json").unlink()
         folders = [path for path in fetched.iterdir() if path.is_dir()]
@@ -233,12 +231,6 @@ def install(coordinates: str, into: Path, report: Report = lambda text: None) ->
             reason = error.strerror or str(error)
             raise KsqlError("DATA_DIR_UNUSABLE", path=str(into), reason=reason) from None
     return into / name
-
-
-def _remove_leftovers(prefix: str) -> None:
-    """Remove scratch folders of killed runs; the caller must have their lock."""
-    for folder in cache_dir().glob(f"{prefix}*"):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(fetched: Path, folder: Path) -> None:
@@ -375,9 +367,9 @@ def _plain_reason(text: str) -> str:
     return "it does not have them or cannot be reached"
 
 
-def _network_properties(cache: Path) -> dict[str, str]:
+def _network_properties() -> dict[str, str]:
     """Java system properties for the environment's proxies and certificates, which Java itself ignores."""
-    properties = trust_store(cache)
+    properties = trust_store()
     proxies = urllib.request.getproxies_environment()
     for scheme in ("http", "https"):
         address = urlsplit(proxies.get(scheme, ""))
@@ -415,8 +407,8 @@ def pack_classes(sources: Path = JVM_SOURCES, report: Report = lambda text: None
     for old in sources.glob("classes-*.jar"):
         old.unlink()
     jar = sources / f"classes-{_packed_key(sources)}.jar"
-    shutil.copyfile(compile_java(sources, report=report), jar)
-    return jar
+    part = shutil.copyfile(compile_java(sources, report=report), jar.with_suffix(".part"))
+    return part.replace(jar)
 
 
 def _packed_key(sources: Path) -> str:
@@ -464,22 +456,20 @@ def compile_java(
 
 def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar: Path) -> None:
     """Run the compiler and write its classes to ``jar`` atomically."""
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers("compile-")
-    with tempfile.TemporaryDirectory(prefix="compile-", dir=cache_dir()) as scratch:
-        classes = Path(scratch) / "classes"
+    with cache.scratch() as scratch:
+        classes = scratch / "classes"
         # an argument file, because the class path may be too long for a command line
         lines = ["-17", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", str(classes), "-cp"]
         lines += [os.pathsep.join(map(str, against)), *map(str, files)]
-        arguments = Path(scratch) / "arguments"
+        arguments = scratch / "arguments"
         arguments.write_text("\n".join(f'"{line}"' for line in lines))
         (compiler,) = jars("build")
         output: list[str] = []
         command = [str(java_binary()), "-XX:TieredStopAtLevel=1", "-jar", str(compiler), f"@{arguments}"]
         if _run(command, output.append):
             raise KsqlError("JAVA_COMPILE_FAILED", sources=str(sources), reason="\n".join(output))
-        packed = Path(scratch) / jar.name
+        packed = scratch / jar.name
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(classes.rglob("*.class")):
                 archive.write(path, path.relative_to(classes).as_posix())
-        packed.replace(jar)
+        cache.move(packed, jar)

@@ -202,9 +202,14 @@ class EmbeddedBroker(EmbeddedService):
         scratch = [f"-Djava.io.tmpdir={self._scratch}", "-XX:-UsePerfData"]
         return [str(java_binary()), "-Djava.awt.headless=true", *scratch, *options, *logging, "-cp", jars]
 
+    @staticmethod
+    def class_archive() -> ClassArchive:
+        """The archive of the broker's classes, which may exist or not; its jars must."""
+        return ClassArchive("broker", artifacts.jars("broker"), has_profiles=True)
+
     def _command(self) -> list[str]:
         self._write_properties(controller_port=free_port())
-        archive = self._archive = ClassArchive("broker", artifacts.jars("broker"), has_profiles=True)
+        archive = self._archive = self.class_archive()
         classes = archive.options() or archive.recording()
         options = ["-Xmx512m", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", *_LATE_C2, *classes]
         return [*self._java(*options), "kafka.Kafka", str(self._properties_file)]

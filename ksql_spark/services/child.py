@@ -72,14 +72,21 @@ class ChildProcess:
         """The exit code of the process, -n if signal n ended it; None while it runs."""
         return self._process.poll()
 
+    def terminate(self) -> None:
+        """Tell it to exit; call stop() later."""
+        if self.is_running():
+            self._process.terminate()
+
+    def ends_within(self, timeout_s: float) -> bool:
+        """Wait until it has exited, for ``timeout_s`` seconds at most; whether it has."""
+        return ends_within(self._process, timeout_s)
+
     def stop(self, timeout_s: float) -> None:
         """Terminate it, and kill it after ``timeout_s`` seconds. Callable from any thread, more than once."""
         with self._stopping:
             if self.is_running():
                 self._process.terminate()
-                try:
-                    self._process.wait(timeout_s)
-                except subprocess.TimeoutExpired:
+                if not self.ends_within(timeout_s):
                     self.kill()
             if not self._lifeline.closed:
                 with contextlib.suppress(BrokenPipeError):
@@ -91,6 +98,13 @@ class ChildProcess:
     def kill(self) -> None:
         """Kill it, and the processes that it has started, at once."""
         kill_session(self._process)
+
+
+def ends_within(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+    """Wait until a process has exited, for ``timeout_s`` seconds at most; whether it has."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout_s)
+    return process.poll() is not None
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:

@@ -7,20 +7,22 @@ worthwhile, it is an AOT cache: linked classes, and profiles that let methods be
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+import contextlib
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ksql_spark.services import java
-from ksql_spark.services.cache import cache_dir, digest
-from ksql_spark.services.child import is_alive
+from ksql_spark.services import cache, java
+from ksql_spark.services.cache import Report, cache_dir, digest
 
 #: the first Java with profiles in its AOT cache
 PROFILES_SINCE = 25
 #: how many archives of one name to keep: other worktrees and other Javas have their own
 KEPT = 3
+#: how long a JVM that was told to exit may take to write an archive, seconds: it takes 3 to 30 s on two cores
+WRITE_S = 300.0
+#: how often to report that it is still writing, seconds
+_REPORT_S = 5.0
 
 
 class ClassArchive:
@@ -48,25 +50,33 @@ class ClassArchive:
         self._is_aot = has_profiles and java.version(home) >= PROFILES_SINCE
         self._name = name
         self.file = cache_dir() / "classes" / f"{name}-{key}.{'aot' if self._is_aot else 'jsa'}"
+        self._scratch = contextlib.ExitStack()
         self._fresh: Path | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was written."""
+        return _is_whole(self.file)
 
     def options(self) -> list[str]:
         """Java options that use the archive; empty if it does not exist."""
-        if not self.file.is_file():
+        if not self.exists:
             return []
         if self._is_aot:
             return [f"-XX:AOTCache={self.file}", "-Xlog:aot=off", "-Xlog:cds=off"]
         return [f"-XX:SharedArchiveFile={self.file}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
     def recording(self) -> list[str]:
-        """Java options for a JVM that writes the archive on exit; then call keep()."""
-        folder = self.file.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        for left_behind in folder.glob(f"*{self.file.suffix}.*"):
-            with suppress(ValueError):
-                if not is_alive(int(left_behind.name.split(".")[2])):
-                    left_behind.unlink(missing_ok=True)
-        self._fresh = self.file.with_name(f"{self.file.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
+        """Java options for a JVM that writes the archive on exit; empty if the cache cannot be written.
+
+        Once the JVM was told to exit, call await_written(); once it has ended, keep().
+        """
+        self._scratch.close()
+        try:
+            self._fresh = self._scratch.enter_context(cache.scratch()) / self.file.name
+        except OSError:  # without an archive, starts are slower, nothing else
+            self._fresh = None
+            return []
         if self._is_aot:
             return [f"-XX:AOTCacheOutput={self._fresh}", "-Xlog:aot=off", "-Xlog:cds=off"]
         return [f"-XX:ArchiveClassesAtExit={self._fresh}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
@@ -76,15 +86,43 @@ class ClassArchive:
         """Whether a JVM has been told to write the archive on exit, and keep() was not called since."""
         return self._fresh is not None
 
+    def await_written(self, title: str, ends_within: Callable[[float], bool], report: Report) -> None:
+        """Wait until the JVM, which was told to exit, has written the archive; for WRITE_S at most.
+
+        Args:
+            title: what runs in the JVM.
+            ends_within: waits for the JVM's end, for so many seconds at most; returns whether it has ended.
+            report: called with progress lines.
+        """
+        began = time.monotonic()
+        while not ends_within(_REPORT_S) and (waited := time.monotonic() - began) < WRITE_S:
+            report(f"{title} archives its classes, so that it starts faster the next time: {waited:.0f} s")
+
     def keep(self) -> bool:
-        """Move the written archive to its place, and remove old archives; returns whether it was written."""
+        """Move the written archive to its place, and remove old ones; returns whether there is one now."""
         fresh, self._fresh = self._fresh, None
-        if fresh is None or not fresh.is_file():
-            return False
-        fresh.replace(self.file)
+        # a full disk, which the JVM has not noticed
+        with self._scratch, contextlib.suppress(OSError):
+            # once an AOT cache is complete, the JVM removes what it has created it from
+            if fresh is not None and _is_whole(fresh) and not _source(fresh).exists():
+                cache.move(fresh, self.file)
         others = [
             path for path in self.file.parent.glob(f"{self._name}-*{self.file.suffix}") if path != self.file
         ]
         for old in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True)[KEPT - 1 :]:
             old.unlink(missing_ok=True)
-        return True
+        return self.exists
+
+
+def _source(fresh: Path) -> Path:
+    """What a JVM has recorded, from which another one creates an AOT cache."""
+    return fresh.with_name(f"{fresh.name}.config")
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a JVM has written all of an archive: it writes the first bytes last."""
+    try:
+        with file.open("rb") as archive:
+            return any(archive.read(4))
+    except OSError:
+        return False

@@ -23,8 +23,6 @@ from ksql_spark.services.ports import other_port, reserved_port
 #: how many ports to try if other processes take them first
 _ATTEMPTS = 3
 _LOOK_S = 0.02
-#: how long a service that writes an archive of its classes may take to exit; it takes 3 to 7 s
-_RECORD_S = 60.0
 #: number of last lines that are searched for the reason of an exit
 _LAST_LINES = 60
 
@@ -65,6 +63,9 @@ class EmbeddedService(abc.ABC):
         self._fetching = False
         self._stopped = False
         self._is_over = False
+        #: whether its process, which was told to exit, still writes an archive of its classes: that takes a
+        #: limited time, and makes later starts faster
+        self.is_archiving = False
         #: whether it must not move to another port
         self._keeps_port = False
         self._mutex = threading.Lock()
@@ -152,15 +153,26 @@ class EmbeddedService(abc.ABC):
         if self._fetching:
             artifacts.interrupt()
         if child:
-            archive = self._archive
-            child.stop(_RECORD_S if archive is not None and archive.is_recording else self.stop_timeout_s)
-            if archive:
-                archive.keep()
+            self._end(child)
         with self._mutex:
             self._child = None
             if self._lock:
                 release(self._lock)
                 self._lock = None
+
+    def _end(self, child: ChildProcess) -> None:
+        """Stop its process, and keep the archive of classes that it has written."""
+        archive = self._archive
+        if archive is None or not archive.is_recording:
+            child.stop(self.stop_timeout_s)
+            return
+        self.is_archiving = True
+        child.terminate()
+        archive.await_written(self.title, child.ends_within, self._report)
+        self.is_archiving = False
+        child.stop(0)
+        if not archive.keep():
+            self._report(f"{self.title} could not archive its classes; its next start tries again")
 
     def kill(self) -> None:
         """Kill its process, however it is, and start no other one. Callable from any thread."""

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.services.cache import cache_dir, digest
+from ksql_spark.services.cache import cache_dir, digest, put
 
 MINIMUM_VERSION = 17
 #: the version in which Spark's JVM starts fastest (class_archive.py), of those that Spark supports
@@ -168,11 +168,7 @@ def _launcher_home(real: Path) -> Path:
     home = cache_dir() / "java" / digest(script)
     command = home / "bin" / "java"
     if not os.access(command, os.X_OK):
-        command.parent.mkdir(parents=True, exist_ok=True)
-        fresh = command.with_name(f"java.{os.getpid()}")
-        fresh.write_text(script)
-        fresh.chmod(0o755)
-        fresh.replace(command)
+        put(command, script.encode(), mode=0o755)
         if real == _wheel_home() and not (real / "lib" / "server" / "classes.jsa").exists():
             # The wheel lacks the archive of Java's own classes, which makes every start faster. If its folder
             # is read-only, starts are just slower.

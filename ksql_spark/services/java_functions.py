@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark.services import artifacts
-from ksql_spark.services.cache import cache_dir, digest
+from ksql_spark.services.cache import cache_dir, digest, put
 from ksql_spark.services.java import java_binary
 
 _PROGRAM = "org.ksqlspark.extension.JarDescription"
@@ -64,10 +64,7 @@ class JavaFunctions:
             return known
         answer = _run(classes, jar, more)
         if "error" not in answer:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            part = kept.with_suffix(f".{os.getpid()}")
-            part.write_text(json.dumps(answer), encoding="utf-8")
-            part.replace(kept)
+            put(kept, json.dumps(answer).encode())
         return answer
 
 

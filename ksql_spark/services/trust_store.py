@@ -14,17 +14,16 @@ import re
 import struct
 from pathlib import Path
 
-from ksql_spark.services.cache import digest
+from ksql_spark.services import cache
 
 #: not a secret: it only salts the store's digest, and certificates are public
 PASSWORD = "changeit"
 
 
-def trust_store(cache: Path) -> dict[str, str]:
+def trust_store() -> dict[str, str]:
     """Java system properties that make Java trust the certificates in $SSL_CERT_FILE; empty if it is not set.
 
-    Args:
-        cache: the folder below which the trust store is written.
+    The trust store is written into the cache.
     """
     bundle = os.environ.get("SSL_CERT_FILE")
     if not bundle:
@@ -35,12 +34,9 @@ def trust_store(cache: Path) -> dict[str, str]:
         return {}
     if not certificates:
         return {}
-    store = cache / "trust" / f"{digest(*certificates)}.jks"
+    store = cache.cache_dir() / "trust" / f"{cache.digest(*certificates)}.jks"
     if not store.is_file():
-        store.parent.mkdir(parents=True, exist_ok=True)
-        fresh = store.with_suffix(f".{os.getpid()}")
-        fresh.write_bytes(jks(certificates))
-        fresh.replace(store)
+        cache.put(store, jks(certificates))
     return {
         "javax.net.ssl.trustStore": str(store),
         "javax.net.ssl.trustStoreType": "JKS",

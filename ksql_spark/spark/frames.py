@@ -182,11 +182,13 @@ class Built:
         layout: what the bytes in the state mean, part -> description. A query resumes only from state with an
             equal layout (runtime/queries/checkpoints.py).
         appended: parts of it that the state may lack.
+        former: what parts were in release 0.1.0; such state can be read, too.
     """
 
     frame: DataFrame
     layout: Mapping[str, str] = field(default_factory=dict)
     appended: Collection[str] = ()
+    former: Mapping[str, str] = field(default_factory=dict)
 
 
 class Transformations:

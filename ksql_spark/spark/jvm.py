@@ -158,6 +158,21 @@ def name_user() -> None:
         users.setLoginUser(users.createRemoteUser(os.environ.get("HADOOP_USER_NAME") or str(os.getuid())))
 
 
+def settings_problems(settings: Mapping[str, str]) -> tuple[dict[str, str], Sequence[str]]:
+    """Find, within ``joined``, settings whose values Spark does not accept (SparkSettings.java).
+
+    Returns:
+        name -> what is wrong with its value, as a clause; and the names of all settings that Spark defines.
+    """
+    SparkContext._ensure_initialized()
+    view: Any = SparkContext._jvm
+    values = getattr(view, "java.util.HashMap")()
+    for name, value in settings.items():
+        values.put(name, value)
+    checked = getattr(view, "org.ksqlspark.internals.settings.SparkSettings")
+    return dict(checked.problems(values)), checked.names().split("\n")
+
+
 def endings(session: SparkSession, *, is_alive: bool) -> Sequence[Callable[[], object]]:
     """The calls that stop a session, then its JVM; ``is_alive``: the JVM runs. Call ``forget`` afterwards."""
     if not is_alive:
@@ -247,7 +262,9 @@ def keyed_operator(name: str, frame: DataFrame, *arguments: Any) -> DataFrame:
     return DataFrame(getattr(operators, name)(frame._jdf, *arguments), session)
 
 
-def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> tuple[Any, list[str]]:
+def aggregator(
+    template: DataFrame, has_condition: bool, appended: int = 0
+) -> tuple[Any, list[str], list[str]]:
     """Return an object that computes the aggregates of ``template``'s columns, and their buffers' layouts.
 
     Args:
@@ -256,13 +273,15 @@ def aggregator(template: DataFrame, has_condition: bool, appended: int = 0) -> t
         appended: how many of the last aggregates the state may lack, because they came later.
 
     Returns:
-        an argument of ``keyed_operator``, and for each aggregate the layout of its buffer.
+        an argument of ``keyed_operator``, for each aggregate the layout of its buffer, and the one of release
+        0.1.0.
     """
     operators = _class(template.sparkSession, "org.ksqlspark.state.KeyedOperators")
     java_aggregator = operators.aggregator(template._jdf, has_condition, appended)
-    layout = java_aggregator.layout()
+    layouts = java_aggregator.layout(), java_aggregator.formerLayout()
     # by index: the end of a Java iterator is an exception, which takes dozens of calls to the JVM
-    return java_aggregator, [layout[i] for i in range(len(layout))]
+    current, former = ([layout[i] for i in range(len(layout))] for layout in layouts)
+    return java_aggregator, current, former
 
 
 def pair_condition(template: DataFrame, left_columns: int) -> Any:

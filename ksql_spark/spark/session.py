@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, TypeVar
@@ -26,10 +27,10 @@ from pyspark.sql import SparkSession
 
 from ksql_spark import object_stores
 from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.functions.spark_text import SESSION_SETTINGS
 from ksql_spark.services import artifacts, java
-from ksql_spark.services.child import kill_session
+from ksql_spark.services.child import ends_within, kill_session
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.spark import jvm, master
 
@@ -45,10 +46,12 @@ Session = SparkSession
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 #: maximum size of a file with the output of the JVM and user functions; there are two such files
 PRINTED_BYTES = 5_000_000
+#: prefixes of settings that Spark does not define
+_OTHERS = ("spark.hadoop.", "spark.ksql.", "spark.executorEnv.", "spark.sql.catalog.")
+#: how alike a name is that is meant: of the names that Spark uses without defining them, none is like another
+_ALIKE = 0.95
 #: how long the JVM may take to answer, and to stop its session, before it is taken for frozen, seconds
 ANSWER_S, STOP_S = 5.0, 60.0
-#: how long a JVM that writes an archive of its classes may take to exit
-RECORD_S = 300.0
 #: packages that Spark needs opened from Java 17 on (org.apache.spark.launcher.JavaModuleOptions)
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -263,7 +266,8 @@ class SparkProcess:
         """Start the JVM and the session; artifacts must have been fetched before.
 
         Raises:
-            KsqlError: SPARK_FAILED when the JVM does not come up; its log has the reason.
+            KsqlError: SPARK_FAILED when the JVM does not come up; its log has the reason. PROPERTY_INVALID,
+                PROPERTY_UNKNOWN for a setting.
         """
         jars = self._own_jars(report)
         self.work_dir.mkdir(parents=True, exist_ok=True)
@@ -308,12 +312,13 @@ class SparkProcess:
         """Start the JVM, and a session in it.
 
         Raises:
-            KsqlError: SPARK_FAILED.
+            KsqlError: SPARK_FAILED, PROPERTY_INVALID, PROPERTY_UNKNOWN.
         """
         port, secret = self._launch(class_path, more, archive)
         os.environ["PYSPARK_PYTHON"] = sys.executable
         with jvm.joined(port, secret):
             jvm.name_user()
+            _check(self.settings)
             conf = SparkConf().setMaster(master.url(self.master)).setAppName("ksql-spark")
             warehouse = (self.work_dir / "warehouse").as_uri()
             for name, value in {
@@ -511,10 +516,13 @@ class SparkProcess:
                 time.sleep(0.01)
             return jvm.address_in(address)
 
-    def stop(self) -> None:
+    def stop(self, report: Callable[[str], None] = lambda text: None) -> None:
         """Stop the session and the JVM; safe to call at any time, more than once.
 
         A JVM that does not stop its session within STOP_S is killed.
+
+        Args:
+            report: called with progress lines while the JVM writes an archive of its classes.
         """
         session, self.session = self.session, None
         if session is not None:
@@ -524,18 +532,39 @@ class SparkProcess:
         if self._process is not None:
             if self._process.stdin:
                 self._process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(RECORD_S if self.records_classes else 5)
+            archive = self._archive if self.records_classes else None
+            if archive is None:
+                ends_within(self._process, 5)
+            else:
+                archive.await_written("Spark", partial(ends_within, self._process), report)
             self.kill()  # also what has outlived it
             self._process = None
-        if self.records_classes and self._archive is not None:
-            self._archive.keep()
+            if archive is not None:
+                archive.keep()
         self._clean()
 
     def _clean(self) -> None:
         """Remove what only a running JVM needs: scratch files, libraries it unpacked."""
         for name in ("scratch", "tmp", "home"):
             shutil.rmtree(self.work_dir / name, ignore_errors=True)
+
+
+def _check(settings: Mapping[str, str]) -> None:
+    """Refuse settings that Spark does not accept. Plug-ins define others, whose names are like none of these.
+
+    Raises:
+        KsqlError: PROPERTY_INVALID, PROPERTY_UNKNOWN.
+    """
+    own = {name: str(value) for name, value in settings.items() if not name.startswith(_OTHERS)}
+    if not own:
+        return
+    problems, names = jvm.settings_problems(own)
+    for name, reason in problems.items():
+        raise KsqlError("PROPERTY_INVALID", name=name, value=own[name], reason=reason)
+    for name in sorted(own.keys() - set(names)):
+        near = nearest(name, names, cutoff=_ALIKE)
+        if near is not None:
+            raise KsqlError("PROPERTY_UNKNOWN", name=name, hint=f"Did you mean '{near}'?")
 
 
 def _archive(class_path: Iterable[Path]) -> ClassArchive:

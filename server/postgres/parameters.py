@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from pygwire import messages
 from sqlglot import exp
@@ -86,7 +86,7 @@ def columns_of(parsed: PgStatement) -> dict[int, str | int | Elements]:
             place = inner.index or 0
             listed = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
             columns[number] = _ours(listed[place]) if place < len(listed) else place
-        elif isinstance(parent, exp.Any) and isinstance(parent.parent, exp.EQ):
+        elif _is_quantified(parent) and isinstance(parent.parent, (exp.EQ, exp.NEQ)):
             column = parent.parent.this
             columns[number] = Elements(_ours(column.this)) if isinstance(column, exp.Column) else Elements("")
         elif isinstance(parent, (exp.Binary, exp.Between, exp.In)):
@@ -95,6 +95,13 @@ def columns_of(parsed: PgStatement) -> dict[int, str | int | Elements]:
             if column is not None:
                 columns[number] = _ours(column.this)
     return columns
+
+
+def _is_quantified(node: exp.Expr | None) -> TypeGuard[exp.Expr]:
+    """Whether it is ANY, SOME or ALL around the right side of a comparison."""
+    return isinstance(node, exp.Any) or (
+        isinstance(node, exp.Anonymous) and node.name.upper() in ("SOME", "ALL")
+    )
 
 
 def _ours(identifier: exp.Expr) -> str:

@@ -1,7 +1,7 @@
 """Translates PostgreSQL's spellings in a statement to KSQL: one pass over its tokens, in linear time.
 
 KSQL's parser reads ``x::type`` and ``CAST(x AS type)`` itself; only the names of types differ.
-ILIKE, ``= ANY (array)`` and ``now()`` become calls. Everything else stays as it was, in its place.
+ILIKE and ``now()`` become calls, ``= ANY (array)`` becomes IN. Everything else stays as it was, in its place.
 """
 
 from __future__ import annotations
@@ -38,9 +38,13 @@ _OF_TYPE: dict[str, type] = {
 _TIMES = ("DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ")
 #: operators of PostgreSQL -> what they are short for
 _LIKES = {"~~": "LIKE", "!~~": "NOT LIKE", "~~*": "ILIKE", "!~~*": "NOT ILIKE"}
+#: comparisons with the elements of an array -> KSQL's
+_QUANTIFIED = {
+    ("=", "ANY"): "IN", ("=", "SOME"): "IN", ("<>", "ALL"): "NOT IN", ("!=", "ALL"): "NOT IN",
+}  # fmt: skip
 _NOW = "FROM_UNIXTIME(UNIX_TIMESTAMP())"
 _CLOSED_BY = {"(": ")", "[": "]", "CASE": "END"}
-#: tokens after which an operand of ILIKE and = ANY begins, and at which it ends
+#: tokens after which an operand of ILIKE begins, and at which it ends
 _AROUND_OPERAND = frozenset((
     "ALL", "AND", "ANY", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "FROM", "HAVING", "ILIKE", "IN", "IS",
     "LIKE", "LIMIT", "NOT", "ON", "OR", "QUALIFY", "SELECT", "THEN", "VALUES", "WHEN", "WHERE",
@@ -110,7 +114,6 @@ class _Frame:
         start: where in ``written`` the operand begins that goes on; None: none does.
         calls: how many calls around that operand are not closed.
         is_cast: whether it is ``CAST(…)``.
-        left_operand: the left operand, if this is the array of ``= ANY``.
     """
 
     closes: str = ""
@@ -118,7 +121,6 @@ class _Frame:
     start: int | None = None
     calls: int = 0
     is_cast: bool = False
-    left_operand: list[_Part] | None = None
 
 
 def word(token: Token) -> str:
@@ -172,25 +174,18 @@ class _Respelling:
         if this and this == frame.closes and not (this == "END" and is_member):
             self._close_calls(frame)
             self._write_blanks(at)
-            if frame.left_operand is None:
-                frame.written.append(self._text[token.start : token.end + 1])
+            frame.written.append(self._text[token.start : token.end + 1])
             self._pop()
             return at
         if (operator := self._like_at(at)) is not None and frame.start is not None:
             return self._write_like(frame, at, *operator)
-        if (members := self._members_at(at)) is not None and frame.start is not None:
+        if (quantified := self._quantified_at(at)) is not None and frame.start is not None:
+            comparison, last = quantified
             self._close_calls(frame)
             self._write_blanks(at)
-            frame.written.append(f"IN ({members})")
+            frame.written.append(comparison)
             frame.start = None
-            return at + 4
-        is_any = this == "=" and following == "ANY" and self._word(at + 2) == "("
-        if is_any and frame.start is not None and self._word(at + 3) != "SELECT":
-            left_operand = frame.written[frame.start :]
-            frame.written[frame.start :] = ["ARRAY_CONTAINS("]
-            self._frames.append(_Frame(")", left_operand=left_operand))
-            self._is_joined = True
-            return at + 2
+            return last
         if this == "COLLATE" and frame.start is not None:  # texts are compared by code points
             return self._end_of_name(at + 1)
         if this == "::" and 0 < at < len(self._tokens) - 1:
@@ -264,12 +259,20 @@ class _Respelling:
             frame.calls, self._is_joined = 1, True
         return last
 
-    def _members_at(self, at: int) -> str | None:
-        """The elements of ``= ANY ('{1,2}')``, of the left operand's type; None: it is no such."""
-        if [self._word(at + place) for place in (0, 1, 2, 4)] != ["=", "ANY", "(", ")"]:
+    def _quantified_at(self, at: int) -> tuple[str, int] | None:
+        """IN for ``= ANY``, NOT IN for ``<> ALL``, and its last token; None: it is neither.
+
+        With the elements of ``'{1,2}'``, which have the left operand's type.
+        """
+        operator = _QUANTIFIED.get((self._word(at), self._word(at + 1)))
+        if operator is None or self._word(at + 2) != "(":
             return None
-        token = self._tokens[at + 3]
-        return list_of(token.text) if token.token_type == TokenType.STRING else None
+        if at + 3 < len(self._tokens) and self._word(at + 4) == ")":
+            token = self._tokens[at + 3]
+            members = list_of(token.text) if token.token_type == TokenType.STRING else None
+            if members is not None:
+                return f"{operator} ({members})", at + 4
+        return operator, at + 1
 
     def _is_joined_to(self, at: int) -> bool:
         """Whether nothing is between a token and the one before it."""
@@ -396,10 +399,7 @@ class _Respelling:
     def _pop(self) -> None:
         frame = self._frames.pop()
         self._close_calls(frame)
-        written = frame.written
-        if frame.left_operand is not None:
-            written = [written, ", ", frame.left_operand, ")"]
-        self._frames[-1].written.append(written)
+        self._frames[-1].written.append(frame.written)
 
 
 def _joined(parts: list[_Part]) -> Respelt:

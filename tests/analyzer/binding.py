@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ksql_spark import analyzer, grammar
@@ -25,7 +26,7 @@ def bind(text: str, store: MetaStore, **config: Any) -> Any:
     return bind_statement(grammar.parse_one(text), store, config)
 
 
-def bind_statement(statement: Statement, store: MetaStore, config: dict[str, Any]) -> Any:
+def bind_statement(statement: Statement, store: MetaStore, config: Mapping[str, Any]) -> Any:
     """What the analyzer makes of a parsed statement."""
     match statement:
         case CreateSource():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Any, get_args
 
 from ksql_spark.expressions import Call, Expression, Lambda, Literal, walk
 from ksql_spark.expressions import ColumnRef as Reference
@@ -189,3 +191,15 @@ def _expression(node: Expression, names: dict[str, SqlType]) -> Iterator[str]:
                 overload = registry.resolve(function, types, literals)
                 if (overload.parameter_types, overload.result_type) != (tuple(types), type_):
                     yield f"{part} is {type_}, its arguments give {overload.result_type}"
+
+
+def expressions_of(part: Any) -> Iterator[Expression]:
+    """The expressions of a plan that are not inside another one."""
+    if isinstance(part, get_args(Expression)):
+        yield part
+    elif isinstance(part, tuple):
+        for item in part:
+            yield from expressions_of(item)
+    elif dataclasses.is_dataclass(part) and type(part).__module__.startswith("ksql_spark.plan"):
+        for field in dataclasses.fields(part):
+            yield from expressions_of(getattr(part, field.name))

@@ -56,6 +56,47 @@ def test_what_hangs_for_ever_does_not_hold_up_the_stop(
     assert "Event.wait" in caplog.text
 
 
+def test_a_process_that_finishes_something_is_waited_for(hangs: threading.Event) -> None:
+    done: list[str] = []
+    looks = iter(range(3))
+
+    def is_busy() -> bool:
+        if next(looks, None) is None:
+            hangs.set()
+        return True
+
+    parts = Lifecycle(threading.RLock(), limit_s=0.01)
+    parts.kills(lambda: done.append("kill"), is_busy)
+    parts.on_stop(done.append, "after")
+    parts.on_stop(hangs.wait)
+    assert parts.stop()
+    assert done == ["after", "kill"]
+
+
+def test_a_start_that_fails_meanwhile_kills_nothing_that_stops(hangs: threading.Event) -> None:
+    """The thread that starts the engine stops it, too, once it notices that it was stopped."""
+    done: list[str] = []
+    begun = threading.Event()
+    parts = Lifecycle(threading.RLock())
+    parts.kills(lambda: done.append("kill"))
+
+    def archive() -> None:
+        begun.set()
+        hangs.wait()
+        done.append("archived")
+
+    parts.on_stop(archive)
+    stops = [threading.Thread(target=parts.stop) for _ in range(2)]
+    stops[0].start()
+    begun.wait()
+    stops[1].start()
+    stops[1].join(0.05)  # what it must not do it would do at once
+    hangs.set()
+    for stop in stops:
+        stop.join()
+    assert done == ["archived", "kill", "kill"]
+
+
 def test_nor_does_a_statement_under_way(hangs: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lifecycle, "KILLED_S", 0.01)
     lock, held = threading.RLock(), threading.Event()

@@ -100,7 +100,7 @@ def test_parameters_are_found_where_they_are(text: str, values: Any, expected: s
         ("SELECT :a FROM t;", [1], "one or the other"),
         ("SELECT :a FROM t;", {}, ":a has no value"),
         ("SELECT :a FROM t;", {"a": 1, "b": 2}, "no parameter :b"),
-        ("SELECT ? FROM t;", [[]], "must be null"),
+        ("SELECT ? FROM t;", [{}], "must be null"),
         ("SELECT ? FROM t;", [[1, [b"x"]]], r"cannot be b'x': it must"),
         ("SELECT ? FROM t;", [b"x" * 1000], r"cannot be b'x+\.\.\.x+': it must"),
         ("SELECT ? FROM t;", [float("nan")], "must be null"),

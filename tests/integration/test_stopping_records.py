@@ -106,20 +106,3 @@ def test_a_record_without_a_timestamp_is_left_out(
     with pytest.raises(BadRecord, match="timestamp is missing"):
         row_reader.stream_row(records[0])
     assert row_reader.stream_row(records[1]) == [1, 0, 1, "b", 2]
-
-
-def test_a_sum_that_overflows_stops_its_query(
-    execute: Callable[[str], Any], engine: Engine, topic_names: Callable[[str], str]
-) -> None:
-    source, sink = topic_names("in"), topic_names("out")
-    answer = execute(f"""
-        CREATE STREAM amounts (k STRING KEY, v DECIMAL(4, 1))
-          WITH (KAFKA_TOPIC = '{source}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
-        CREATE TABLE totals WITH (KAFKA_TOPIC = '{sink}') AS SELECT k, SUM(v) AS s FROM amounts GROUP BY k;
-        INSERT INTO amounts VALUES ('a', 500.9);
-        INSERT INTO amounts VALUES ('a', 300.8);
-        INSERT INTO amounts VALUES ('a', 400.8);
-    """)
-    query = next(entity for entity in answer if "TOTALS" in str(entity.get("commandStatus")))
-    said = first_error(engine, query["commandStatus"]["queryId"])
-    assert said.startswith("Numeric field overflow: a SUM does not fit into DECIMAL(4, 1).")

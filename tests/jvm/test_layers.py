@@ -17,7 +17,8 @@ LAYERS = (
     {"state"},
     {"formats"},
     {"log"},
-    {"functions", "internals.kafka", "internals.shuffle", "internals.state", "memory", "registry"},
+    {"functions", "internals.kafka", "internals.settings", "internals.shuffle", "internals.state"}
+    | {"memory", "registry"},
 )
 OURS = PRODUCT / "org" / "ksqlspark"
 PACKAGES = sorted(".".join(file.parent.relative_to(OURS).parts) for file in OURS.rglob("package-info.java"))

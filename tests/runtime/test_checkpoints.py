@@ -65,6 +65,18 @@ def test_aggregates_may_be_appended_and_then_are_part_of_it(checkpoint: Checkpoi
         checkpoint.check_layout(more | {"aggregates at the beginning": "2"}, "4.3.0", new)
 
 
+def test_what_a_part_was_in_an_earlier_release_can_be_read_until_it_is_written_anew(
+    checkpoint: Checkpoint,
+) -> None:
+    now = LAYOUT | {"COUNT(*) AS N": "count(2)"}
+    with pytest.raises(KsqlError, match="now it is `count"):
+        checkpoint.check_layout(now, "4.4.0", former={"COUNT(*) AS N": "count(3)"})
+    checkpoint.check_layout(now, "4.4.0", former={"COUNT(*) AS N": "count(1)"})
+    checkpoint.check_layout(now, "4.4.0")
+    with pytest.raises(KsqlError, match=r"was `count\(2\)`.*with Spark 4.4.0"):
+        checkpoint.check_layout(LAYOUT, "4.3.0", former={"COUNT(*) AS N": "count(3)"})
+
+
 def test_where_no_state_was_written_anything_goes(tmp_path: Path) -> None:
     checkpoint = Checkpoint(LocalFolder(tmp_path / "CTAS_T_1"), 0)
     checkpoint.check_layout(LAYOUT, "4.3.0")

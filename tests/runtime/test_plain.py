@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.expressions import Call, Cast, ColumnRef, Expression, FieldRef, Literal, Members
+from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, FieldRef, Literal, Members
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.runtime.plain_expressions import function_of, is_plain
@@ -92,7 +92,10 @@ def _conditions(type_: SqlType, ansi: bool) -> list[Expression]:
         tested += [
             condition("LIKE", a, Literal(each, STRING)) for each in ("", "%", "a%", "a", "ab\n%", "é%")
         ]
-    return [*compared, *tested, condition("AND", one, two), condition("OR", one, two)]
+    both, either = condition("AND", one, two), condition("OR", one, two)
+    negated = [condition("NOT", each) for each in (both, either, *compared, *tested[:5])]
+    cases = [condition("=", Case(((one, b), (two, first)), default, type_), second) for default in (None, a)]
+    return [*compared, *tested, both, either, *negated, *cases]
 
 
 def _of_python(type_: SqlType, ansi: bool) -> list[list[Any]]:

@@ -237,7 +237,7 @@ def test_arrays_are_parameters(port: Port, is_binary: bool) -> None:
         for numbers in ([1, -2], [2**40], [0.5, 1e300], [True, None]):
             connection.execute(f"SELECT * FROM rides WHERE r.x = ANY({place}) AND y", (numbers,))
             request = port.engine.requests[-1]
-            assert request.text == "SELECT * FROM rides WHERE ARRAY_CONTAINS(:p1, r.x) AND y;"
+            assert request.text == "SELECT * FROM rides WHERE r.x IN(:p1) AND y;"
             assert request.parameters == {"p1": numbers}
 
 
@@ -245,7 +245,7 @@ def test_arrays_are_described_before_they_have_values(port: Port) -> None:
     async def prepared() -> None:
         connection = await asyncpg.connect(host="127.0.0.1", port=port.port, user="ada", database="ksql")
         try:
-            await connection.prepare("SELECT * FROM rides WHERE zone = ANY ($1) AND vendorid = ANY ($2)")
+            await connection.prepare("SELECT * FROM rides WHERE zone = ANY ($1) AND vendorid <> ALL ($2)")
         finally:
             await connection.close()
 
@@ -973,8 +973,13 @@ def test_what_a_text_is(text: str, kind: Kind, ksql: str | None) -> None:
         ("(f(a, 1) ILIKE 'x' OR b)", "(LCASE(f(a, 1)) LIKE LCASE('x') OR b)"),
         ("b[1] ILIKE f('y') ESCAPE '!'", "LCASE(b[1]) LIKE LCASE(f('y')) ESCAPE '!'"),
         ("CASE a WHEN b THEN c END ILIKE 'x'", "LCASE(CASE a WHEN b THEN c END) LIKE LCASE('x')"),
-        ("(a ILIKE b) = ANY (c), d", "ARRAY_CONTAINS(c, (LCASE(a) LIKE LCASE(b))), d"),
-        ("a || b = ANY ($1::text[]) AND c", "ARRAY_CONTAINS(:p1::ARRAY<VARCHAR>, a || b) AND c"),
+        ("(a ILIKE b) = ANY (c), d", "(LCASE(a) LIKE LCASE(b)) IN (c), d"),
+        ("a || b = ANY ($1::text[]) AND c", "a || b IN (:p1::ARRAY<VARCHAR>) AND c"),
+        (
+            "a = ANY ($1) OR a <> ALL (b) AND a != ALL ('{1,2}')",
+            "a IN (:p1) OR a NOT IN (b) AND a NOT IN ('1', '2')",
+        ),
+        ("NOT a = SOME (SELECT b FROM s)", "NOT a IN (SELECT b FROM s)"),
         ("a /* ; /* ' */ */ + 1 --\n - 2", "a + 1 - 2"),
     ],
 )

@@ -157,7 +157,7 @@ def test_proxies_are_handed_to_java(monkeypatch, cache):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "localhost, .example.org")
-    assert artifacts._network_properties(cache) == {
+    assert artifacts._network_properties() == {
         "https.proxyHost": "proxy.example",
         "https.proxyPort": "3128",
         "http.nonProxyHosts": "localhost|*.example.org",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +107,36 @@ def test_hadoop_learns_who_a_user_without_a_name_is(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(jvm.os, "getuid", lambda: 2**31 - 7)
     jvm.name_user()
     assert asked == [f"user {2**31 - 7}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "spark.task.cpus",
+            "one",
+            "Invalid value one for property 'spark.task.cpus': it should be a number.",
+        ),
+        ("spark.task.cpu", "1", "property: 'spark.task.cpu'"),
+        ("spark.of.a.plugin", "1", None),
+        ("spark.hadoop.fs.s3a.endpoint", "x", None),
+    ],
+)
+def test_a_wrong_setting_of_spark_ends_the_start_with_its_name(
+    name: str, value: str, message: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SparkSettingsTest.java has what Spark says of values."""
+
+    def problems(settings: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+        wrong = {"spark.task.cpus": "it should be a number"}
+        return {one: wrong[one] for one in settings if one in wrong}, ["spark.task.cpus"]
+
+    monkeypatch.setattr(jvm, "settings_problems", problems)
+    if message is None:
+        session._check({name: value})
+        return
+    with pytest.raises(KsqlError) as caught:
+        session._check({name: value})
+    assert message in caught.value.message
+    if "unknown" in caught.value.condition.lower():
+        assert caught.value.hint == "Did you mean 'spark.task.cpus'?"

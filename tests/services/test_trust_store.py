@@ -26,18 +26,20 @@ def test_store_has_javas_layout():
 
 
 def test_without_a_bundle_java_keeps_its_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("KSQL_SPARK_CACHE", str(tmp_path))
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    assert trust.trust_store(tmp_path) == {}
+    assert trust.trust_store() == {}
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-    assert trust.trust_store(tmp_path) == {}
+    assert trust.trust_store() == {}
 
 
 def test_with_a_bundle_it_is_written_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("KSQL_SPARK_CACHE", str(tmp_path))
     bundle = tmp_path / "bundle.pem"
     bundle.write_text(pem(b"certificate"))
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
-    properties = trust.trust_store(tmp_path)
-    assert trust.trust_store(tmp_path) == properties
+    properties = trust.trust_store()
+    assert trust.trust_store() == properties
     (store,) = (tmp_path / "trust").iterdir()
     assert properties["javax.net.ssl.trustStore"] == str(store)
     assert store.read_bytes() == trust.jks([b"certificate"])

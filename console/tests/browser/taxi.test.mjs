@@ -1,9 +1,49 @@
 // An empty, real server: one click loads the taxi story, whose rides the page generates.
+// Where pictures are wanted, the story runs once before, so that they show a server that is warm.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { accessible, picture, pictures, URL_OF_SERVER, withPage } from "./browser.mjs";
 
+/** The highest p95 latency that a picture may show. */
+const MOST_MS = 100;
+
+/** Whether the page shows p95 latencies, each within so many milliseconds. */
+function isWarm(mostMs) {
+  const shown = [...document.querySelectorAll(".node.query, .figure")].map((one) => one.innerText).filter((text) => text.includes("p95 latency"));
+  const found = shown.map((text) => /p95 latency ([\d.]+) ms|^([\d.]+) ms\s/.exec(text));
+  return shown.length > 0 && found.every((one) => Number(one?.[1] ?? one?.[2]) <= mostMs);
+}
+
+/** Take a picture that shows such latencies, before and after it is taken, where one is wanted. */
+async function pictureOfWarm(page, name) {
+  if (!process.env.CONSOLE_PICTURES) return;
+  do {
+    await page.waitForFunction(isWarm, MOST_MS);
+    // lines grow to their thickness
+    await page.waitForFunction(() => !document.getAnimations().some((one) => one instanceof CSSTransition));
+    await picture(page, name);
+  } while (!(await page.evaluate(isWarm, MOST_MS)));
+}
+
+/** Let the story run until its queries are warm, then remove it. */
+async function warmUp(page) {
+  await page.goto(`${URL_OF_SERVER}/`);
+  await page.getByRole("button", { name: "Load the taxi story" }).click();
+  await page.getByRole("button", { name: "End the tour" }).click();
+  await page.goto(`${URL_OF_SERVER}/#/flow`);
+  await page.waitForFunction(isWarm, MOST_MS);
+  await page.getByRole("button", { name: "Stop them" }).click();
+  const { nodes } = await (await fetch(`${URL_OF_SERVER}/graph`)).json();
+  const drops = nodes.filter((one) => ["STREAM", "TABLE"].includes(one.kind)).map((one) => `DROP ${one.kind} IF EXISTS ${one.name} DELETE TOPIC;`);
+  const run = (ksql) => fetch(`${URL_OF_SERVER}/ksql`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ksql }) });
+  await run("TERMINATE ALL;");
+  for (const drop of drops) await run(drop); // those of which others were made are refused
+  const last = await run(drops.join(" "));
+  assert.ok(last.ok, await last.text());
+}
+
 test("one click loads the taxi story, and a tour of five steps shows it", async () => {
+  if (process.env.CONSOLE_PICTURES) await withPage(warmUp);
   await withPage(async (page) => {
     await page.goto(`${URL_OF_SERVER}/`);
     await page.getByRole("button", { name: "Load the taxi story" }).click();
@@ -28,13 +68,14 @@ test("one click loads the taxi story, and a tour of five steps shows it", async 
     await page.getByRole("button", { name: "Done" }).click();
     await page.goto(`${URL_OF_SERVER}/#/flow`);
     await node.getByText(/in [1-9]/).waitFor();
-    await picture(page, "console");
+    await pictureOfWarm(page, "console");
     assert.ok((await page.locator(".line.good").count()) > 10 && (await page.locator(".moving").count()) > 5);
     const query = await node.getByRole("link").getAttribute("title");
     await node.getByRole("link").click();
     await page.locator(".step", { hasText: "Stream Aggregate" }).getByText(/in [\d.]+\/s, out [\d.]+\/s|^[\d.]+\/s$/).waitFor();
     await accessible(page);
-    await picture(page, "console-query");
+    await page.locator(".figure", { hasText: /state, [1-9]/ }).waitFor(); // after a checkpoint
+    await pictureOfWarm(page, "console-query");
     await page.goto(`${URL_OF_SERVER}/#/source/RIDES`);
     await page.getByRole("heading", { name: "Arriving in its topic" }).waitFor();
     await page.getByRole("button", { name: "Watch new ones" }).click();

@@ -77,6 +77,8 @@ class Aggregates:
     """The aggregates of one query in order of appearance, without duplicates."""
 
     calls: list[AggregateCall] = field(default_factory=list)
+    #: each of the calls, without its name -> its column
+    _columns: dict[AggregateCall, ColumnRef] = field(default_factory=dict)
 
     @property
     def texts(self) -> list[str]:
@@ -129,12 +131,11 @@ class Aggregates:
         coerced = tuple(coerce(a, t) for a, t in zip(arguments, resolved.parameter_types, strict=True))
         if node.distinct and contains_variant(coerced[0].type):
             check_comparable(coerced[0].type, "DISTINCT", f"{scope.show(coerced[0])} (VARIANT)", node)
-        name = f"{VARIABLE}{len(self.calls)}"
         condition = None
         if node.condition is not None:
             condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
         call = AggregateCall(
-            name,
+            "",
             resolved.spec.name,
             coerced,
             resolved.result_type,
@@ -143,11 +144,11 @@ class Aggregates:
             by_arrival=resolved.spec.by_arrival,
             order=order,
         )
-        for existing in self.calls:
-            if replace(call, name=existing.name) == existing:
-                return ColumnRef(existing.name, existing.type)
-        self.calls.append(call)
-        return ColumnRef(name, call.type)
+        column = self._columns.get(call)
+        if column is None:
+            column = self._columns[call] = ColumnRef(f"{VARIABLE}{len(self.calls)}", call.type)
+            self.calls.append(replace(call, name=column.name))
+        return column
 
     def _ordered(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
         """The value of WITHIN GROUP (ORDER BY value)."""

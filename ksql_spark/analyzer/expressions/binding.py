@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
-from functools import reduce
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -27,7 +26,7 @@ from ksql_spark.analyzer.expressions.calls import (
     with_interval,
     with_times,
 )
-from ksql_spark.analyzer.expressions.coercion import constants, unify
+from ksql_spark.analyzer.expressions.coercion import coerce, constants, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError
@@ -40,6 +39,7 @@ from ksql_spark.expressions import (
     Literal,
     MakeStruct,
     TryCast,
+    is_null,
 )
 from ksql_spark.functions import registry
 from ksql_spark.functions.arithmetic import MOST_YEARS
@@ -92,6 +92,13 @@ _MOST_DAYS = 10**9
 _WITHOUT_PARENTHESES = {
     "CURRENT_TIMESTAMP": TIMESTAMP, "LOCALTIMESTAMP": TIMESTAMP, "CURRENT_DATE": DATE, "CURRENT_TIME": TIME,
 }  # fmt: skip
+_ARITHMETIC: dict[type[exp.Expr], str] = {
+    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%",
+}  # fmt: skip
+#: operators in a chain that is grouped from the left: each makes what is planned, stored and run deeper
+_MOST_TERMS = 200
+#: how many operands of a longer chain are grouped from the left, and then how many groups
+_GROUP = 16
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
 
 
@@ -109,7 +116,8 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
     bound = rule(node, scope)
     if isinstance(bound, (Call, MakeStruct)):
         checked_type(bound.type, node)
-    return with_ansi(bound) if scope.ansi else bound
+    # a function means the same everywhere, although it may be bound to an operator
+    return bound if isinstance(node, nodes.FunctionCall) else _meant(bound, scope)
 
 
 def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
@@ -190,31 +198,81 @@ def _interval(node: nodes.Interval, scope: Scope) -> Expression:
     return Literal(months, CALENDAR_INTERVAL)
 
 
-def _arithmetic(symbol: str) -> Rule:
-    def rule(node: exp.Binary, scope: Scope) -> Expression:
-        left, right = bind_expression(node.this, scope), bind_expression(node.expression, scope)
-        left, right = with_interval(symbol, left, right)
-        if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
-            left, right = typed_null(left, widest), typed_null(right, widest)
-        if isinstance(left.type, Null) or isinstance(right.type, Null):
-            raise failure(
-                "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type),
-                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
-                hint="Give the NULL a type: CAST(NULL AS ...).",
-            )  # fmt: skip
-        try:
-            return call(symbol, (left, right), node)
-        except KsqlError as error:
-            if error.condition != "FUNCTION_ARGUMENTS":
-                raise
-            raise failure(
-                "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
-                right=_shown_type(right.type),
-                expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
-            ) from None  # fmt: skip
+def _arithmetic(node: exp.Expr, scope: Scope) -> Expression:
+    """A chain of + - * / %, from the left: Python's stack does not grow with its length."""
+    chain: list[exp.Expr] = []
+    left = node
+    while type(left) in _ARITHMETIC:
+        chain.append(left)
+        left = left.this
+    if len(chain) > _MOST_TERMS:
+        reason = f"The chain of operators is too long: it has more than {_MOST_TERMS} of + - * / %."
+        raise invalid(reason, chain[-1], hint="Put parts of it into columns of a sub-query in FROM.")
+    bound = bind_expression(left, scope)
+    for part in reversed(chain):
+        bound = _calculated(
+            _ARITHMETIC[type(part)], bound, bind_expression(part.expression, scope), part, scope
+        )
+        bound = _meant(bound, scope)
+    return bound
+
+
+def _calculated(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
+    left, right = with_interval(symbol, left, right)
+    if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
+        left, right = typed_null(left, widest), typed_null(right, widest)
+    if isinstance(left.type, Null) or isinstance(right.type, Null):
+        raise failure(
+            "ARITHMETIC_NULL", node, clause=scope.clause, left=_shown_type(left.type),
+            right=_shown_type(right.type),
+            expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+            hint="Give the NULL a type: CAST(NULL AS ...).",
+        )  # fmt: skip
+    try:
+        return call(symbol, (left, right), node)
+    except KsqlError as error:
+        if error.condition != "FUNCTION_ARGUMENTS":
+            raise
+        raise failure(
+            "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
+            right=_shown_type(right.type),
+            expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+        ) from None  # fmt: skip
+
+
+def _meant(node: Expression, scope: Scope) -> Expression:
+    """``node`` with the meaning of NULL that ``scope`` has."""
+    return with_ansi(node) if scope.ansi else node
+
+
+def _associative(word: str, bind: Rule) -> Rule:
+    """A rule for chains of an operator whose operands may be grouped in any way."""
+
+    def rule(node: exp.Expr, scope: Scope) -> Expression:
+        operator, left = type(node), node
+        parts: list[tuple[exp.Expr, exp.Expr]] = []
+        while type(left) is operator:
+            parts.append((left.expression, left))
+            left = left.this
+        placed = [(bind(part, scope), place) for part, place in [(left, node), *reversed(parts)]]
+        return _joined(word, placed, scope)
 
     return rule
+
+
+def _joined(word: str, operands: list[tuple[Expression, exp.Expr]], scope: Scope) -> Expression:
+    """Operands, each with its place, joined by an associative operator.
+
+    The tree is only as deep as the logarithm of a long chain; a short one is grouped from the left.
+    """
+    while len(operands) > 1:
+        groups = [operands[at : at + _GROUP] for at in range(0, len(operands), _GROUP)]
+        operands = []
+        for (whole, place), *others in groups:
+            for other, place in others:
+                whole = _meant(call(word, (whole, other), place), scope)
+            operands.append((whole, place))
+    return operands[0][0]
 
 
 def _shown_type(type_: SqlType) -> str:
@@ -276,7 +334,15 @@ def _between(node: exp.Between, scope: Scope) -> Expression:
 
 def _in(node: exp.In, scope: Scope) -> Expression:
     members = [node.this, *node.expressions]
+    if len(members) == 2 and _is_empty(members[1]):
+        bind_expression(node.this, scope)
+        return Literal(False, BOOLEAN)
     bound = [_timestamp(m, node.this, scope) for m in members]
+    if len(bound) == 2 and isinstance(bound[1].type, Array) and not isinstance(bound[0].type, Array):
+        elements = _elements(bound[1])
+        if elements is None:
+            return _in_array(bound[0], bound[1], node, scope)
+        bound[1:], members[1:] = elements, members[1:] * len(elements)
     if isinstance(bound[0].type, Null) and not scope.ansi:
         raise invalid("NULL cannot be looked up with IN.", node, hint="Use IS NULL.")
     if scope.untyped:
@@ -286,16 +352,61 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         fitted = [typed_null(e, type_) for e in fitted]
     if isinstance(type_, Map):
         # maps can only be compared with =
-        meant = with_ansi if scope.ansi else _same
-        tests: list[Expression] = [meant(call("=", (fitted[0], m), node)) for m in fitted[1:]]
-        return reduce(lambda a, b: meant(call("OR", (a, b), node)), tests)
+        tests = [_meant(call("=", (fitted[0], m), node), scope) for m in fitted[1:]]
+        return _joined("OR", [(test, node) for test in tests], scope)
     bound_call = with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
 
 
-def _same(node: Expression) -> Expression:
-    return node
+def _is_empty(node: exp.Expr) -> bool:
+    """Whether it is ``ARRAY[]``, perhaps with a type, which only IN takes."""
+    while isinstance(node, (exp.Paren, exp.Cast)):
+        node = node.this
+    return isinstance(node, nodes.ArrayConstructor) and not node.elements
+
+
+def _elements(array: Expression) -> list[Expression] | None:
+    """The elements of an array that is written as ARRAY[…], perhaps with a cast; None: it is another."""
+    match array:
+        case Call("ARRAY", elements):
+            return list(elements)
+        case Cast(Call("ARRAY", elements), Array(type_)) if not isinstance(array, TryCast):
+            return [coerce(element, type_) for element in elements]
+    return None
+
+
+def _in_array(value: Expression, array: Expression, node: exp.In, scope: Scope) -> Expression:
+    """Whether ``value`` equals an element of ``array``; NULL where IN of these elements is NULL."""
+    if not scope.ansi:
+        found = call("ARRAY_CONTAINS", (array, value), node)
+        there: Expression = call("IS NOT NULL", (value,), node)
+        return call("AND", (there, found), node)
+    found = call("ARRAY_CONTAINS", (array, value), node)
+    has_null = call("ARRAY_CONTAINS", (array, Cast(Literal(None, NULL), found.arguments[1].type)), node)
+    unknown = call("OR", [call("IS NULL", (each,), node) for each in (value, array)], node)
+    nothing = Cast(Literal(None, NULL), BOOLEAN)
+    whens = ((unknown, nothing), (found, Literal(True, BOOLEAN)), (has_null, nothing))
+    return Case(whens, Literal(False, BOOLEAN), BOOLEAN)
+
+
+def _as_list(contains: Call) -> Expression:
+    """ARRAY_CONTAINS of constants as IN, which finds keys and does not look at each constant for each row.
+
+    NULL equals NULL in ARRAY_CONTAINS.
+    """
+    array, value = contains.arguments
+    elements = _elements(array)
+    if elements is None or value.type in (DOUBLE, NULL):  # whose IN is that of Spark: 0.0 and -0.0
+        return contains
+    known = [element for element in elements if not is_null(element)]
+    members = constants(known, value.type) if known else None
+    if members is None:
+        return contains
+    listed = Call("IN", (value, members), BOOLEAN)
+    if len(known) == len(elements):
+        return listed
+    return Call("OR", (listed, Call("IS NULL", (value,), BOOLEAN)), BOOLEAN)
 
 
 def _sub_query(node: nodes.ScalarQuery | nodes.Exists | nodes.InQuery, scope: Scope) -> Expression:
@@ -328,13 +439,6 @@ def _like(node: nodes.Like, scope: Scope) -> Expression:
     if len(bound) == 3 and len(str(node.escape.this if node.escape is not None else "")) != 1:
         raise invalid(f"ESCAPE needs exactly one character, got {bound[2]}.", node)
     return call("LIKE", bound, node)
-
-
-def _logical(word: str) -> Rule:
-    def rule(node: exp.Binary, scope: Scope) -> Expression:
-        return call(word, [_operand(node.this, scope), _operand(node.expression, scope)], node)
-
-    return rule
 
 
 def _operand(node: exp.Expr, scope: Scope) -> Expression:
@@ -445,16 +549,16 @@ def _map(node: nodes.MapConstructor, scope: Scope) -> Expression:
 
 
 def _struct(node: nodes.StructConstructor, scope: Scope) -> Expression:
-    fields: list[tuple[str, Expression]] = []
+    fields: dict[str, Expression] = {}
     for item in node.fields:
         name = str(item.this.this)
-        if any(name == other for other, _ in fields):
+        if name in fields:
             raise invalid(f"Duplicate field name in STRUCT: '{name}'.", item)
         value = bind_expression(item.value, scope)
         if isinstance(value.type, Null):
             raise invalid(f"The STRUCT field {name} has no type.", item, hint="Use CAST(NULL AS ...).")
-        fields.append((name, value))
-    return MakeStruct(tuple(fields), Struct(tuple(Field(name, e.type) for name, e in fields)))
+        fields[name] = value
+    return MakeStruct(tuple(fields.items()), Struct(tuple(Field(n, e.type) for n, e in fields.items())))
 
 
 def _case(node: exp.Case, scope: Scope) -> Expression:
@@ -530,7 +634,8 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
     arguments = bind_arguments(node, scope)
     if scope.ansi and node.name == "FILTER":
         arguments = [_criterion(a, node) for a in arguments]
-    return call(node.name, arguments, node)
+    bound = call(node.name, arguments, node)
+    return _as_list(bound) if bound.function == "ARRAY_CONTAINS" else bound
 
 
 def _criterion(node: Expression, place: exp.Expr) -> Expression:
@@ -615,14 +720,8 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Paren: lambda node, scope: bind_expression(node.this, scope),
     exp.Neg: _negate,
     nodes.Pos: _plus,
-    exp.Add: _arithmetic("+"),
-    exp.Sub: _arithmetic("-"),
-    exp.Mul: _arithmetic("*"),
-    exp.Div: _arithmetic("/"),
-    exp.Mod: _arithmetic("%"),
-    exp.DPipe: lambda node, scope: call(
-        "||", (bind_expression(node.this, scope), bind_expression(node.expression, scope)), node
-    ),
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
+    exp.DPipe: _associative("||", bind_expression),
     exp.EQ: _comparison("="),
     exp.NEQ: _comparison("<>"),
     exp.LT: _comparison("<"),
@@ -639,8 +738,8 @@ _RULES: dict[type[exp.Expr], Rule] = {
     exp.Between: _between,
     nodes.Like: _like,
     exp.Not: _not,
-    exp.And: _logical("AND"),
-    exp.Or: _logical("OR"),
+    exp.And: _associative("AND", _operand),
+    exp.Or: _associative("OR", _operand),
     exp.Case: _case,
     exp.Cast: _cast,
     exp.TryCast: _cast,

@@ -305,18 +305,18 @@ def _select(select: nodes.Select, context: Context) -> Node:
     plan = bound.build(sorts=_by_arrival(bound, select))
     values = [NamedExpression(i.name, i.expression) for i in bound.items]
     shown = len(values)
+    named = {value.expression: value.name for value in reversed(values)}
     by = []
     for node, expression in bound.order:
-        sort_value = next((v for v in values if v.expression == expression), None)
-        if sort_value is None:
+        if expression not in named:
             if select.distinct:
                 raise invalid(
                     "SELECT DISTINCT can only be sorted by columns that it selects.", node,
                     hint="Add the expression to the SELECT.",
                 )  # fmt: skip
-            sort_value = NamedExpression(f"{SORT}{len(values) - shown}", expression)
-            values.append(sort_value)
-        by.append(sort_key(node, ColumnRef(sort_value.name, expression.type)))
+            named[expression] = f"{SORT}{len(values) - shown}"
+            values.append(NamedExpression(named[expression], expression))
+        by.append(sort_key(node, ColumnRef(named[expression], expression.type)))
     plan = Project(plan, (), tuple(values))
     if select.distinct:
         for item in bound.items:

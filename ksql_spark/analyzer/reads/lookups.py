@@ -5,7 +5,7 @@ Lookups only narrow what is read: the whole WHERE is still evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -24,6 +24,7 @@ from ksql_spark.expressions import (
     OuterRef,
     SubQuery,
     columns_in,
+    is_null,
     walk,
 )
 from ksql_spark.grammar import nodes
@@ -35,8 +36,10 @@ from ksql_spark.plan.queries import KeyLookup
 from ksql_spark.plan.trees import children, sub_queries
 from ksql_spark.types import BYTES, STRING, is_numeric
 
-#: with more keys than this, a scan is used
-MAX_LOOKUPS = 1000
+#: with more keys than this, a scan is used: a key is found in some microseconds
+MAX_LOOKUPS = 100_000
+#: alternatives are not combined with others (AND) into more than this
+_MOST_COMBINED = 1000
 SCAN_HINT = "ksql.query.pull.table.scan.enabled=true allows it."
 
 
@@ -72,19 +75,12 @@ def _lookups(choices: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, .
         if any(k not in alternative for k in keys):
             return None
         for values in product(*(alternative[k] for k in keys)):
-            if any(map(_is_null, values)):
+            if any(map(is_null, values)):
                 continue  # nothing equals NULL
             lookups[KeyLookup(tuple(values))] = None
             if len(lookups) > MAX_LOOKUPS:
                 return None
     return tuple(lookups) if keys else None
-
-
-def _is_null(value: Expression) -> bool:
-    match value:
-        case Literal(None) | Cast(Literal(None)):
-            return True
-    return False
 
 
 #: column -> the values it may have
@@ -128,8 +124,14 @@ def is_constant(value: Expression) -> bool:
 
 
 def _both(first: list[_Alternative], second: list[_Alternative]) -> list[_Alternative]:
-    merged = [{**b, **a} for a, b in product(first, second)]
-    return merged if len(merged) <= MAX_LOOKUPS else [{}]
+    if _are_too_many(first, second):
+        return [{}]
+    return [{**b, **a} for a, b in product(first, second)]
+
+
+def _are_too_many(first: Sequence[object], second: Sequence[object]) -> bool:
+    """Whether AND makes too many alternatives of those of its operands."""
+    return len(first) * len(second) > max(_MOST_COMBINED, len(first), len(second))
 
 
 # ---- batch queries ------------------------------------------------------------------------------------
@@ -323,7 +325,7 @@ def _disjuncts(node: Expression) -> list[_Conditions]:
             return [*_disjuncts(left), *_disjuncts(right)]
         case Call("AND", (left, right), _):
             first, second = _disjuncts(left), _disjuncts(right)
-            if len(first) * len(second) <= MAX_LOOKUPS:
+            if not _are_too_many(first, second):
                 return [(*a, *b) for a, b in product(first, second)]
     return [(node,)]
 

@@ -141,13 +141,13 @@ def bind_groups(select: nodes.Select, scope: Scope) -> list[Expression]:
     Raises:
         KsqlError: as bind_group; a duplicate expression.
     """
-    expressions: list[Expression] = []
+    expressions: dict[Expression, None] = {}
     for node in select.group_by:
         expression = bind_group(node, scope, select)
         if expression in expressions:
             raise invalid(f"Duplicate GROUP BY expression: {show(expression, scope)}.", node)
-        expressions.append(expression)
-    return expressions
+        expressions[expression] = None
+    return list(expressions)
 
 
 def bind_group(node: exp.Expr, scope: Scope, select: nodes.Select | None = None) -> Expression:

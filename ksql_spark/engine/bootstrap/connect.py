@@ -74,7 +74,7 @@ def create_connect(
     worker = EmbeddedConnect(data_dir / "connect", settings, connect_settings(config), report)
     cluster = ConnectOnDemand(worker, report, registry_url, settings.own)
     lifecycle.on_stop(cluster.close)
-    lifecycle.kills(worker.kill)
+    lifecycle.kills(worker.kill, lambda: worker.is_archiving)
     if file or cluster.has_connectors():
         cluster.start_in_background()
     return named or cluster

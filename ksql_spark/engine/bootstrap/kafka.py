@@ -54,7 +54,7 @@ def find_broker(config: Config, data_dir: Path, early: EarlyBroker | None, lifec
         return str(servers)
     broker = early.broker if early else EmbeddedBroker.of(config, folder(data_dir), lifecycle.report)
     lifecycle.on_stop(broker.stop)
-    lifecycle.kills(broker.kill)
+    lifecycle.kills(broker.kill, lambda: broker.is_archiving)
     lifecycle.check()  # after on_stop: from now on, a stop ends the start
     if early is None:
         broker.start()

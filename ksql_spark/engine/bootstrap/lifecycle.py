@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,13 +18,15 @@ Entered = TypeVar("Entered")
 
 #: how long a stop may take beyond what its queries may, and then, once all processes are killed, seconds
 STOP_S, KILLED_S = 8.0, 2.0
+_LOOK_S = 0.1
 
 
 class Lifecycle:
     """Stops what has been started, in reverse order. A stop may come during a start.
 
     Any part may hang, most likely because a process that it waits for does. So the whole stop has a time
-    limit, after which all our processes are killed: that is a crash, which each of them survives.
+    limit, after which all our processes are killed: that is a crash, which each of them survives. The limit
+    excludes the time in which a process writes what makes later starts faster, which has a limit of its own.
 
     Args:
         lock: held while a statement is executed; a stop waits for it.
@@ -39,7 +42,9 @@ class Lifecycle:
         self._limit_s = limit_s
         self._stack = contextlib.ExitStack()
         self._kills: list[Callable[[], None]] = []
+        self._busy: list[Callable[[], bool]] = []
         self._stopping = threading.Event()
+        self._one_stop = threading.Lock()
         #: the step that a stop is waiting for
         self._step = "a statement that is being executed"
 
@@ -52,9 +57,15 @@ class Lifecycle:
 
         self._stack.callback(step)
 
-    def kills(self, kill: Callable[[], None]) -> None:
-        """Register a function that kills a process of ours, for good; a stop calls it at its end."""
+    def kills(self, kill: Callable[[], None], is_busy: Callable[[], bool] = lambda: False) -> None:
+        """Register a function that kills a process of ours, for good; a stop calls it at its end.
+
+        Args:
+            kill: the function.
+            is_busy: whether the process does something now that takes a limited time and is to finish.
+        """
         self._kills.append(kill)
+        self._busy.append(is_busy)
 
     def enter(self, context: contextlib.AbstractContextManager[Entered]) -> Entered:
         """Enter a context; a stop leaves it."""
@@ -76,12 +87,16 @@ class Lifecycle:
     def stop(self) -> bool:
         """Stop everything, including a start in progress; may be called more than once.
 
-        No process is left, and it returns within ``limit_s`` and KILLED_S.
+        No process is left. It returns within ``limit_s`` and KILLED_S, apart from what is_busy() excludes.
 
         Returns:
             whether nothing is left to do; otherwise threads still wait for something.
         """
         self._stopping.set()
+        with self._one_stop:  # another one would find nothing to do, and kill what this one waits for
+            return self._stop()
+
+    def _stop(self) -> bool:
         failures: list[BaseException] = []
 
         def close() -> None:
@@ -94,7 +109,12 @@ class Lifecycle:
 
         closing = threading.Thread(target=close, name="stop", daemon=True)
         closing.start()
-        closing.join(self._limit_s)
+        left_s = self._limit_s
+        while closing.is_alive() and left_s > 0:
+            began = time.monotonic()
+            closing.join(min(left_s, _LOOK_S))
+            if not any(is_busy() for is_busy in self._busy):
+                left_s -= time.monotonic() - began
         if closing.is_alive():
             log.error("stopping takes longer than %g s (%s): killing processes", self._limit_s, self._step)
         for kill in reversed(self._kills):

@@ -7,8 +7,17 @@ from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.aggregates.collected import over_distinct
 from ksql_spark.functions.signatures import signature
-from ksql_spark.functions.spark_text import has_own_order, spark_type, string, variable
-from ksql_spark.functions.spec import BY_ARGUMENTS, Example, Lowering, Spec, Typed, aggregate
+from ksql_spark.functions.spark_text import MAX_PRECISION, has_own_order, spark_type, string, variable
+from ksql_spark.functions.spec import (
+    ALL_DIGITS,
+    BY_ARGUMENTS,
+    Example,
+    Lowering,
+    Noted,
+    Spec,
+    Typed,
+    aggregate,
+)
 from ksql_spark.types import BOOLEAN, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
 
 Types = Sequence[SqlType]
@@ -19,18 +28,33 @@ def _same(types: Types) -> SqlType:
 
 
 def _zero(text: str, type_: SqlType) -> str:
-    """``text``, an aggregate, cast to ``type_`` (INT wraps), and 0 without values.
-
-    A DECIMAL that is too large for its type fails, and with it the query (reference §3.2).
+    """``text``, an aggregate, cast to ``type_``: INT wraps, what does not fit a DECIMAL is NULL. 0 without
+    values.
     """
-    sql_type = spark_type(type_)
-    total = f"cast(coalesce({text}, 0) as {sql_type})"
-    if not isinstance(type_, Decimal):
-        return total
-    message = string(
-        f"Numeric field overflow: a SUM does not fit into {type_}. CAST its argument to a larger type."
-    )
-    return f"coalesce({total}, cast(raise_error({message}) as {sql_type}))"
+    return f"cast(coalesce({text}, 0) as {spark_type(type_)})"
+
+
+#: Spark's SUM of a DECIMAL has so many digits more than its argument, so 10^10 rows cannot exceed it; it ends
+#: at 38, beyond which it is NULL for good
+_MORE_DIGITS = 10
+
+
+def _is_summed_exactly(type_: SqlType) -> bool:
+    return isinstance(type_, Decimal) and type_.precision + _MORE_DIGITS > MAX_PRECISION
+
+
+def _of_release(total: Lowering) -> Lowering:
+    """The text by which release 0.1.0 noted the state of a SUM of which ``total`` is Spark's."""
+
+    def text(args: Sequence[str], types: Types) -> str:
+        if not isinstance(types[0], Decimal):
+            return total(args, types)
+        message = string(
+            f"Numeric field overflow: a SUM does not fit into {types[0]}. CAST its argument to a larger type."
+        )
+        return f"coalesce({total(args, types)}, cast(raise_error({message}) as {spark_type(types[0])}))"
+
+    return text
 
 
 def _signed(text: str, type_: SqlType, sign: str) -> str:
@@ -44,8 +68,12 @@ def _count_table(args: Sequence[str], _: Types) -> str:
     return f"coalesce(sum({sign if len(args) == 1 else f'if({args[0]} is null, 0, {sign})'}), 0L)"
 
 
-def _sum(args: Sequence[str], types: Types) -> str:
+def _sum_by_spark(args: Sequence[str], types: Types) -> str:
     return _zero(f"sum({args[0]})", types[0])
+
+
+def _sum(args: Sequence[str], types: Types) -> str:
+    return f"ksql.`exact_sum`({args[0]})" if _is_summed_exactly(types[0]) else _sum_by_spark(args, types)
 
 
 def _total_of_table(args: Sequence[str], types: Types) -> str:
@@ -54,8 +82,14 @@ def _total_of_table(args: Sequence[str], types: Types) -> str:
     return f"sum({_signed(args[0], types[0], args[-1])})"
 
 
-def _sum_table(args: Sequence[str], types: Types) -> str:
+def _sum_table_by_spark(args: Sequence[str], types: Types) -> str:
     return _zero(_total_of_table(args, types), types[0])
+
+
+def _sum_table(args: Sequence[str], types: Types) -> str:
+    if _is_summed_exactly(types[0]):
+        return f"ksql.`exact_sum`({args[0]}, {args[-1]})"
+    return _sum_table_by_spark(args, types)
 
 
 def _mean(total: str, count: str, type_: SqlType) -> str:
@@ -83,6 +117,10 @@ def _elements(text: str, element: SqlType) -> str:
 
 def _added(values: str, type_: SqlType) -> str:
     """The sum of an ARRAY without NULLs."""
+    return f"ksql.added({values})" if isinstance(type_, Decimal) else _added_by_spark(values, type_)
+
+
+def _added_by_spark(values: str, type_: SqlType) -> str:
     sql_type = spark_type(type_)
     s, x = variable(values, "s"), variable(values, "x")
     return f"aggregate({values}, cast(0 as {sql_type}), ({s}, {x}) -> cast({s} + {x} as {sql_type}))"
@@ -162,18 +200,21 @@ SPECS: tuple[Spec, ...] = (
     ),
     aggregate(
         "SUM",
-        "The sum of the values; 0 if there are none. Integers wrap.",
+        "The sum of the values; 0 if there are none. Integers wrap; NULL while a DECIMAL cannot hold it.",
         (
             *(signature(f"value {t} -> {t}") for t in ("INTEGER", "BIGINT", "DOUBLE")),
             signature("value DECIMAL", _same, "DECIMAL"),
         ),
-        _sum,
+        Noted(_sum, _of_release(_sum_by_spark)),
         Example(([1, 2, None],), 3),
         Example(([2147483647, 1],), -2147483648),
         Example(([Typed(None, INTEGER)],), 0),
         Example(([PythonDecimal("1.50"), PythonDecimal("2.25")],), PythonDecimal("3.75")),
-        spark_table=_sum_table,
-        spark_distinct=over_distinct(_added),
+        Example(([PythonDecimal("9.99"), PythonDecimal("1.01")],), None),
+        Example(([ALL_DIGITS, ALL_DIGITS, ALL_DIGITS.copy_negate()],), ALL_DIGITS),
+        can_fail=True,
+        spark_table=Noted(_sum_table, _of_release(_sum_table_by_spark)),
+        spark_distinct=Noted(over_distinct(_added), over_distinct(_added_by_spark)),
         merge=True,
     ),
     aggregate(

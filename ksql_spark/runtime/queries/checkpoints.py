@@ -334,7 +334,11 @@ class Checkpoint:
         return None if tasks is None else (int(tasks["partitions"]), bool(tasks["by_partition"]))
 
     def check_layout(
-        self, layout: Mapping[str, str], spark_version: str, appended: Collection[str] = ()
+        self,
+        layout: Mapping[str, str],
+        spark_version: str,
+        appended: Collection[str] = (),
+        former: Mapping[str, str] | None = None,
     ) -> None:
         """Make sure that state is read as it was written; if there is none yet, record its layout.
 
@@ -343,6 +347,8 @@ class Checkpoint:
             spark_version: Spark's version, to record which release wrote the state.
             appended: the parts that the state may lack (Built.appended). They are recorded before
                 the first of them is written, so that no plan without them reads the state any more.
+            former: what parts may be in the state instead (Built.former). What they are now is recorded
+                before it is written, so that no earlier release reads it.
 
         Raises:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; the state is left as it is.
@@ -357,7 +363,7 @@ class Checkpoint:
         new = [part for part in layout if part not in written]
         for part in (*written, *(part for part in new if part not in appended)):
             before, now = written.get(part, "nothing"), layout.get(part, "nothing")
-            if before != now:
+            if before not in (now, (former or {}).get(part)):
                 raise KsqlError(
                     "STATE_INCOMPATIBLE",
                     part=part,
@@ -365,7 +371,7 @@ class Checkpoint:
                     now=now,
                     release=noted.get("written_by", "an unknown release"),
                 )
-        if new:
+        if written != layout:
             self._write(noted | {"layout": dict(layout), "written_by": release})
 
     def _noted(self) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class StageRun:
         )
         with registry.with_functions(self._environment.functions):
             built = build(context)
-        self._checkpoint.check_layout(built.layout, self.session.version, built.appended)
+        self._checkpoint.check_layout(built.layout, self.session.version, built.appended, built.former)
         return self._write(built.frame, tasks)
 
     def release(self) -> None:

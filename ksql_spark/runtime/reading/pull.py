@@ -169,11 +169,14 @@ def encoded_keys(
     serde = READERS.of(source, None).key
     if serde.asks_registry:
         return None
+    values = iter(
+        _constants(list(itertools.chain.from_iterable(lookup.values for lookup in lookups)), session)
+    )
     keys: dict[bytes, None] = {}
     for lookup in lookups:
-        values = _constants(lookup.values, session)
-        if None not in values:
-            keys |= dict.fromkeys(serde.key_forms(values))
+        parts = list(itertools.islice(values, len(lookup.values)))
+        if None not in parts:
+            keys |= dict.fromkeys(serde.key_forms(parts))
     return list(keys)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.expressions import ColumnRef, Expression, columns_in
 from ksql_spark.functions import registry
 from ksql_spark.functions.jars import state_text
 from ksql_spark.functions.spark_text import spark_type
@@ -32,6 +32,8 @@ from ksql_spark.spark.keyed.operator import (
     heartbeats,
     key_ddl,
     operator,
+    overflow,
+    result_of,
     unpacked,
 )
 from ksql_spark.types import INTEGER, SqlType
@@ -104,7 +106,12 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     output = [named(results[ColumnRef(a.name, a.type)], a.name) for a in node.aggregates]
     ddl = [f"{quoted(a.name)} {spark_type(a.type)}" for a in node.aggregates]
     if having is not None:
-        output.append(named(f"coalesce({context.lower_having(having, results)}, false)", "__passes"))
+        passes = [f"coalesce({context.lower_having(having, results)}, false)"]
+        for call in node.aggregates:
+            report = overflow(call, "HavingFilter", context, {})
+            if report is not None and call.name in columns_in(having):
+                passes.append(f"{results[ColumnRef(call.name, call.type)]} IS NULL AND {report}")
+        output.append(named(" OR ".join(passes), "__passes"))
         ddl.append("__passes boolean")
     may_be_late = window is not None or node.ttl_ms is not None
     late_rows = LateRows.of(context, "Aggregate", [node.child], may_be_late=may_be_late)
@@ -134,10 +141,10 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
     appended = [call for call in node.aggregates if call.is_appended]
     if appended:
         state[FIRST] = str(len(node.aggregates) - len(appended))
-    aggregator, buffers = jvm.aggregator(template, having is not None, len(appended))
-    for part, buffer in zip([*map(str, node.aggregates), "HAVING"], buffers, strict=False):
-        if buffer:  # HAVING rarely has a buffer of its own
-            state[f"buffer of {part}"] = buffer
+    aggregator, buffers, former_buffers = jvm.aggregator(template, having is not None, len(appended))
+    parts = [f"buffer of {part}" for part in (*node.aggregates, "HAVING")]
+    state |= {part: buffer for part, buffer in zip(parts, buffers, strict=False) if buffer}
+    former = dict(zip(parts, former_buffers, strict=False))
     late = late_rows.reported(
         {group.name: group.expression.type for group in node.group_by},
         [{name: f"{unpacked('v', side.ddl)}.{quoted(packed)}" for name, packed in shown_columns.items()}],
@@ -173,11 +180,15 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         *bounds,
     )
     groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
-    values = [named(f"__l.{quoted(a.name)}", a.name) for a in node.aggregates]
+    shown = {g.name: f"__k.c{i}" for i, g in enumerate(node.group_by)}
+    values = [
+        named(result_of(a, f"__l.{quoted(a.name)}", "Aggregate.Project", context, shown), a.name)
+        for a in node.aggregates
+    ]
     hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
     new = [FIRST, *map(str, appended)] if appended else []
     new += [f"{part} of {call}" for call in appended for part in ("values", "buffer")]
-    return done.select(*groups, *values, *hidden).built(new)
+    return done.select(*groups, *values, *hidden).built(new, former)
 
 
 def rows_of_groups(

@@ -7,7 +7,7 @@ are made here as Spark SQL text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -33,6 +33,7 @@ from ksql_spark.spark.keyed.operator import (
     key_ddl,
     operator,
     passed_through,
+    result_of,
     unpacked,
 )
 from ksql_spark.types import BYTES, INTEGER, SqlType
@@ -133,7 +134,7 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
     rows = Transformations(inputs[0]).filter(f"NOT {NULL_VALUE}")
     rows.select(*map(quoted, inputs[0].columns), *columns).select(*pair, *keys, *map(quoted, hidden))
     side = Side(rows.frame(), {"__row": BYTES, "__arguments": BYTES})
-    expressions, results, buffers = _expressions(pattern, types, totals, context)
+    expressions, results, buffers, former = _expressions(pattern, types, totals, context)
     symbols = _symbols(pattern)
     automaton = pattern.automaton
     keys_ddl = key_ddl([key.type for key in node.keys])
@@ -173,7 +174,8 @@ def match_recognize(node: MatchRecognize, inputs: Sequence[DataFrame], context: 
         state=state,
         late=late,
     )
-    return _result(node, done, carried if pattern.all_rows else None, results, keys_ddl, context)
+    built = _result(node, done, carried if pattern.all_rows else None, results, keys_ddl, context)
+    return replace(built, former=former)
 
 
 def _symbols(pattern: RowPattern) -> list[str]:
@@ -183,8 +185,9 @@ def _symbols(pattern: RowPattern) -> list[str]:
 
 def _expressions(
     pattern: RowPattern, types: Mapping[str, SqlType], totals: Sequence[str], context: Context
-) -> tuple[Any, list[str], dict[str, str]]:
-    """The operator's expressions, the columns of each part of its results, and the buffers of aggregates.
+) -> tuple[Any, list[str], dict[str, str], dict[str, str]]:
+    """The operator's expressions, the columns of each part of its results, and the buffers of aggregates, now
+    and in release 0.1.0.
 
     Args:
         pattern: the pattern.
@@ -223,15 +226,16 @@ def _expressions(
             template.selectExpr(*(named(take[name], name) for name in slots.types)),
         )
     row_frame = jvm.empty_frame(context.session, ", ".join(row))
-    buffers_of = {}
+    buffers_of, former = {}, {}
     for of, group in groups.items():
         outputs = [named(text, total.call.name) for total, text in group]
-        aggregator, buffers = jvm.aggregator(row_frame.selectExpr(*outputs), has_condition=False)
+        aggregator, *buffers = jvm.aggregator(row_frame.selectExpr(*outputs), has_condition=False)
         number = _ALL if of is None else symbols.index(of)
         needed = any(total.call.name in used for total, _ in group)
         java_expressions.aggregator(aggregator, len(group), number, needed)
-        buffers_of[f"buffers of {'all rows' if of is None else of}"] = ", ".join(buffers)
-    return java_expressions, results, buffers_of
+        part = f"buffers of {'all rows' if of is None else of}"
+        buffers_of[part], former[part] = map(", ".join, buffers)
+    return java_expressions, results, buffers_of, former
 
 
 def _result_ddl(group: Sequence[PatternAggregate]) -> str:
@@ -265,6 +269,11 @@ def _result(
     ]
     done.select("__k", *(["__l"] if own else []), *parts_of_results, *names)
     places = _places(node.pattern, results)
+    shown = {key.name: f"__k.c{i}" for i, key in enumerate(node.keys)}
+    for total in node.pattern.aggregates:
+        for name in (total.call.name, total.call.name + FINAL):
+            if name in places:
+                places[name] = result_of(total.call, places[name], "Match", context, shown)
     keys = {key.name: f"__k.c{i}" for i, key in enumerate(node.keys)}
     columns = [
         named(keys.get(c.name) or places.get(c.name) or f"__l.{quoted(c.name)}", c.name)

@@ -13,7 +13,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ksql_spark.expressions import Expression
-from ksql_spark.functions.spark_text import spark_type
+from ksql_spark.functions import registry
+from ksql_spark.functions.spark_text import MAX_PRECISION, spark_type
 from ksql_spark.plan.clauses import AggregateCall
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
@@ -38,7 +39,7 @@ from ksql_spark.spark.frames import (
     quoted,
     union,
 )
-from ksql_spark.types import BOOLEAN, INTEGER, Array, SqlType
+from ksql_spark.types import BOOLEAN, INTEGER, Array, Decimal, SqlType
 
 #: a record's headers as bytes; most have none
 PACKED_HEADERS = f"if(size({FORWARDED_HEADERS}) > 0, ksql.pack(struct({FORWARDED_HEADERS})), NULL)"
@@ -158,9 +159,9 @@ class Operated(Transformations):
         super().__init__(frame)
         self.layout = layout
 
-    def built(self, appended: Collection[str] = ()) -> Built:
-        """The frame with all of them, and the layout; ``appended``: see there."""
-        return Built(self.frame(), self.layout, appended)
+    def built(self, appended: Collection[str] = (), former: Mapping[str, str] | None = None) -> Built:
+        """The frame with all of them, and the layout; ``appended``, ``former``: see there."""
+        return Built(self.frame(), self.layout, appended, former or {})
 
 
 def operator(
@@ -272,3 +273,31 @@ def call_arguments(
     return aggregate_calls.arguments(
         call, number, lowered, context.setting, types, columns, once_with=once_with
     )
+
+
+def overflow(call: AggregateCall, step: str, context: Context, shown: Mapping[str, str]) -> str | None:
+    """Text of a FALSE that reports that an aggregate's result does not fit its type; None: it always does.
+
+    Args:
+        call: the aggregate.
+        step: the end of the logger's name.
+        context: of the query.
+        shown: the row of the entry, name -> text.
+    """
+    if context.log is None or not isinstance(call.type, Decimal):
+        return None
+    if not registry.require(call.function).can_fail:
+        return None
+    log = context.log.of_topic(None)
+    remedy = " CAST its argument to a larger type." if call.type.precision < MAX_PRECISION else ""
+    why = f"The result does not fit into {call.type}.{remedy}"
+    return log.failed(step, f"{call.call} failed.", why, log.record(shown))
+
+
+def result_of(call: AggregateCall, text: str, step: str, context: Context, shown: Mapping[str, str]) -> str:
+    """Text: the result of an aggregate in ``text``, over a frame with NULL_VALUE; an overflow is reported.
+
+    The other arguments are those of ``overflow``.
+    """
+    report = overflow(call, step, context, shown)
+    return text if report is None else f"coalesce({text}, if(NOT {NULL_VALUE} AND {report}, NULL, NULL))"

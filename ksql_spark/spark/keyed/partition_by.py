@@ -30,6 +30,7 @@ from ksql_spark.spark.keyed.operator import (
     columns_ddl,
     key_ddl,
     operator,
+    result_of,
     unpacked,
 )
 from ksql_spark.types import BIGINT, BYTES, INTEGER, SqlType
@@ -75,16 +76,17 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
         output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
         frame = (framed.first, framed.last or 0, framed.range_ms)
         frames.setdefault(frame, []).append((framed.call, output))
-    aggregators, ddls = [], []
+    aggregators, ddls, former = [], [], {}
     for (first, last, range_ms), calls in frames.items():
         template = jvm.empty_frame(context.session, columns_ddl(types)).selectExpr(
             *(output for _, output in calls)
         )
-        aggregator, buffers = jvm.aggregator(template, has_condition=False)
+        aggregator, buffers, former_buffers = jvm.aggregator(template, has_condition=False)
         aggregators.append(aggregator)
         ddls.append(columns_ddl({call.name: call.type for call, _ in calls}))
         if range_ms is None:
             state[f"buffers of ROWS {first} {last}"] = ", ".join(buffers)
+            former[f"buffers of ROWS {first} {last}"] = ", ".join(former_buffers)
         else:
             state["rows"] = "time, arguments"
     packed = [
@@ -115,12 +117,13 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     )
     parts_of_results = [named(unpacked(f"__f.f{i}", ddl), f"__f{i}") for i, ddl in enumerate(ddls)]
     done.select("__l", *parts_of_results, *carried.hidden_names)
+    shown = {name: f"__l.{quoted(name)}" for name in row}
     columns = [
-        named(f"__f{i}.{quoted(call.name)}", call.name)
+        named(result_of(call, f"__f{i}.{quoted(call.name)}", "Over", context, shown), call.name)
         for i, calls in enumerate(frames.values())
         for call, _ in calls
     ]
-    return done.select(*carried.columns, *columns, *carried.hidden_names).built()
+    return done.select(*carried.columns, *columns, *carried.hidden_names).built(former=former)
 
 
 def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:

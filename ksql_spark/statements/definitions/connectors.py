@@ -23,7 +23,7 @@ from ksql_spark.entities.connectors import (
     SimpleConnectorInfo,
     SimpleConnectorPluginInfo,
 )
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, name_hint, nearest
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
 from ksql_spark.grammar.statements.describe import DescribeConnector
 from ksql_spark.grammar.statements.show import Show
@@ -161,8 +161,7 @@ def _match(names: Collection[str], name: str) -> str | None:
 
 
 def _unknown(name: str, names: Collection[str]) -> KsqlError:
-    near = nearest(name, names)
-    hint = f"Did you mean {near}?" if near else "SHOW CONNECTORS lists all connectors."
+    hint = name_hint(name, names, "SHOW CONNECTORS lists all connectors.")
     return KsqlError("CONNECTOR_UNKNOWN", name=name, hint=hint)
 
 

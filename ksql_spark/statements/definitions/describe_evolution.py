@@ -58,7 +58,7 @@ def describe_evolution(statement: DescribeEvolution, context: StatementContext) 
             swapped = (q for q in there if q.evolution is not None and q.plan.sink.name == name)
             query = next(swapped, None)
         if query is None:
-            raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.")
+            raise KsqlError("INVALID_STATEMENT", reason=f"{name} has not evolved.", name=name)
         described = _described(statement.source_text, query, table, services)
         if described.reason is None and isinstance(query.evolution, Backfill):
             return replace(described, reason=_refusal(query, context))

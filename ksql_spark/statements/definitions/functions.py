@@ -15,7 +15,7 @@ from typing import Any
 from ksql_spark import grammar, types
 from ksql_spark.analyzer.expressions.type_nodes import bind_type, resolve_type
 from ksql_spark.config import Config
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, name_hint
 from ksql_spark.expressions import Call
 from ksql_spark.functions import registry
 from ksql_spark.functions.jars import spec_of as spec_of_jar
@@ -178,8 +178,7 @@ def drop_function(statement: DropFunction, context: StatementContext) -> Action:
         if statement.if_exists:
             message = f"Function {name} does not exist."
             return only_warns(statement, message)
-        near = nearest(name, context.metastore.functions())
-        hint = f"Did you mean {near}?" if near else "SHOW FUNCTIONS lists all functions."
+        hint = name_hint(name, context.metastore.functions(), "SHOW FUNCTIONS lists all functions.")
         raise KsqlError("FUNCTION_UNKNOWN", name=name, hint=hint)
     _check_own(spec, context)
     _check_unused(name, "dropped", context)

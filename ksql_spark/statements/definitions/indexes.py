@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksql_spark import analyzer
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, name_hint
 from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.indexes import CreateIndex, DropIndex
 from ksql_spark.statements.base.context import (
@@ -50,9 +50,9 @@ def drop_index(statement: DropIndex, context: StatementContext) -> Action:
         message = f"Index {name} does not exist."
         if statement.if_exists:
             return only_warns(statement, message)
-        near = nearest(name, filter(lambda n: context.rights.may_read(indexes[n].table), indexes))
-        hint = f"Did you mean {near}?" if near else "SHOW INDEXES lists all of them."
-        raise KsqlError("INVALID_STATEMENT", reason=message, position=position(statement.this), hint=hint)
+        seen = filter(lambda n: context.rights.may_read(indexes[n].table), indexes)
+        hint = name_hint(name, seen, "SHOW INDEXES lists all of them.")
+        raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, name=name)
     table = indexes[name].table
     context.metastore.drop_index(name)
     services = context.services

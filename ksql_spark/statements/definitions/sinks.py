@@ -11,7 +11,7 @@ from dataclasses import replace
 from ksql_spark import analyzer
 from ksql_spark.entities import Entity
 from ksql_spark.entities.sinks import SinkDescription, SinkInfo, SinkPosition, SinksList
-from ksql_spark.errors import KsqlError, nearest
+from ksql_spark.errors import KsqlError, name_hint
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.grammar.statements.sinks import (
     CompactSink,
@@ -205,8 +205,8 @@ def _changing(
 def _required(name: str, context: StatementContext) -> Sink:
     sink = context.metastore.find_sink(name)
     if sink is None:
-        near = nearest(name, (s.name for s in context.metastore.sinks() if context.rights.may_read(s.source)))
-        hint = f"Did you mean {near}?" if near else "SHOW SINKS lists all sinks."
+        seen = (s.name for s in context.metastore.sinks() if context.rights.may_read(s.source))
+        hint = name_hint(name, seen, "SHOW SINKS lists all sinks.")
         raise KsqlError("SINK_UNKNOWN", name=name, hint=hint)
     return sink
 

@@ -350,7 +350,7 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     if source.kind != statement.kind:
         reason = f"Incompatible data source type is {source.kind}, but statement was DROP {statement.kind}."
         hint = f"Write DROP {source.kind} {name_text(name)}."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint, name=name)
     services = context.services
     falling = context.fall(name) if statement.cascade else Fall((name,), ())
     dropped = [context.metastore.require(each) for each in falling.sources]

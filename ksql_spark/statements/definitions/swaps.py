@@ -54,11 +54,11 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     if new_version is None and any(map(queries.takeovers.until, writers)):
         reason = f"The old version of {name} has ended; the new one reads its history, then goes on."
         hint = f"DESCRIBE EVOLUTION {name}; shows how far it is. ROLLBACK {name}; undoes it once it goes on."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint, name=name)
     if new_version is None:
         reason = f"No new version of {name} runs beside it."
         hint = f"CREATE OR REPLACE ... {name} WITH (EVOLVE = 'backfill') AS SELECT ... starts one."
-        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint, name=name)
     return new_version
 
 

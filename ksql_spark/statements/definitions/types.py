@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksql_spark import analyzer
-from ksql_spark.errors import KsqlError
+from ksql_spark.errors import KsqlError, name_hint
 from ksql_spark.grammar.statements.types import CreateType, DropType
 from ksql_spark.statements.base.context import (
     Action,
@@ -22,7 +22,7 @@ def create_type(statement: CreateType, context: StatementContext) -> Action:
         message = f"Cannot register custom type '{name}' since it is already registered with type: "
         message += str(context.metastore.types()[name])
         if not statement.if_not_exists:
-            raise KsqlError("INVALID_STATEMENT", reason=message)
+            raise KsqlError("INVALID_STATEMENT", reason=message, name=name)
         return only_warns(statement, message)
     type_ = analyzer.bind_type(statement.data_type, context.metastore)
     context.metastore.add_type(name, type_)
@@ -41,7 +41,8 @@ def drop_type(statement: DropType, context: StatementContext) -> Action:
     if name not in context.metastore.types():
         message = f"Type {name} does not exist."
         if not statement.if_exists:
-            raise KsqlError("INVALID_STATEMENT", reason=message)
+            hint = name_hint(name, context.metastore.types(), "SHOW TYPES lists all of them.")
+            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, name=name)
         return only_warns(statement, message)
     context.metastore.drop_type(name)
     services = context.services

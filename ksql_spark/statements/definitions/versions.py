@@ -195,11 +195,14 @@ def _target(statement: Rollback, context: StatementContext) -> Version:
     hint = f"SHOW VERSIONS OF {name}; lists all."
     if statement.version is None:
         if not others:
-            raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no earlier version.", hint=hint)
+            raise KsqlError(
+                "INVALID_STATEMENT", reason=f"{name} has no earlier version.", hint=hint, name=name
+            )
         return others[-1]
     target = next((version for version in all_versions if version.number == statement.version), None)
     if target is None:
-        raise KsqlError("INVALID_STATEMENT", reason=f"{name} has no version {statement.version}.", hint=hint)
+        reason = f"{name} has no version {statement.version}."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint, name=name)
     if _text(target) == current:
         raise KsqlError(
             "INVALID_STATEMENT", reason=f"{name} already is as in version {target.number}.", hint=hint
@@ -299,10 +302,11 @@ def _dropped(statement: Undrop, context: StatementContext) -> Dropped:
     existing = context.metastore.find(name)
     if existing is not None:
         reason = f"A {existing.kind.lower()} {name} exists."
-        raise KsqlError("INVALID_STATEMENT", reason=reason)
+        raise KsqlError("INVALID_STATEMENT", reason=reason, name=name)
     dropped = context.services.versions.dropped(name)
     if dropped is None or not dropped.versions:
-        raise KsqlError("INVALID_STATEMENT", reason=f"No stream or table {name} has been dropped.")
+        reason = f"No stream or table {name} has been dropped."
+        raise KsqlError("INVALID_STATEMENT", reason=reason, name=name)
     passed_ms = time.time() * 1000 - (dropped.command.written_ms or 0)
     most_ms = context.config[RETENTION]
     if dropped.command.written_ms is not None and passed_ms > most_ms:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ksql_spark import analyzer, grammar
-from ksql_spark.errors import KsqlError
-from ksql_spark.grammar.nodes import position
+from ksql_spark.errors import KsqlError, name_hint
 from ksql_spark.grammar.statements.views import CreateView, DropView
 from ksql_spark.statements.base.context import (
     Action,
@@ -25,7 +24,7 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
         message = f"Cannot add view '{name}': A {word} with the same name already exists."
         if not statement.if_not_exists:
             hint = "CREATE OR REPLACE VIEW changes its query." if source is None else "Choose another name."
-            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, position=position(statement.this))
+            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, name=name)
         return only_warns(statement, message)
     if not context.is_replay:  # by now a source of it may be gone
         others = metastore.copy()
@@ -44,13 +43,14 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
 
 def drop_view(statement: DropView, context: StatementContext) -> Action:
     """DROP VIEW [IF EXISTS] name. Queries that began with it go on."""
-    name = statement.name
-    if name not in context.metastore.views():
+    name, metastore = statement.name, context.metastore
+    if name not in metastore.views():
         message = f"View {name} does not exist."
         if not statement.if_exists:
-            raise KsqlError("INVALID_STATEMENT", reason=message, hint="SHOW VIEWS lists all of them.")
+            hint = name_hint(name, metastore.views(), "SHOW VIEWS lists all of them.")
+            raise KsqlError("INVALID_STATEMENT", reason=message, hint=hint, name=name)
         return only_warns(statement, message)
-    context.metastore.drop_view(name)
+    metastore.drop_view(name)
     services = context.services
 
     def apply(_: Starts) -> Outcome:

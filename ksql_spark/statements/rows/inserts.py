@@ -16,7 +16,7 @@ from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Cast, ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.formats import Serde
-from ksql_spark.functions.failures import cause
+from ksql_spark.functions.failures import Failures
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
@@ -237,7 +237,7 @@ def checked_values(row: BoundRow, evaluated: Sequence[Any], nulls: Collection[st
         while isinstance(computed, Cast):  # whose own errors were found above
             computed = computed.operand
         if value is None and nullness(computed) is Nullness.ERROR and columns_in(computed).isdisjoint(nulls):
-            raise ValueError(f"{name}: {cause(computed)}")
+            raise ValueError(f"{name}: {Failures().cause(computed)}")
     return values
 
 

@@ -94,7 +94,8 @@ interface AvroWriter {
             case LONG -> ofLong(schema, type);
             case FLOAT ->
                     name.equals("double")
-                            ? (out, from, at) -> out.writeFloat((float) from.getDouble(at))
+                            ? (out, from, at) ->
+                                    out.writeFloat(ColumnValues.single(from.getDouble(at)))
                             : null;
             case DOUBLE ->
                     name.equals("double")

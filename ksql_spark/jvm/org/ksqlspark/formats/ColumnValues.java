@@ -49,6 +49,19 @@ final class ColumnValues {
         };
     }
 
+    /**
+     * The number with 32 bits, rounded.
+     *
+     * @throws ArithmeticException if it is finite, and too large for them
+     */
+    static float single(double number) {
+        float single = (float) number;
+        if (Float.isInfinite(single) && !Double.isInfinite(number)) {
+            throw new ArithmeticException(number + " is too large for a float.");
+        }
+        return single;
+    }
+
     /** Null: a column of this type has no whole numbers. A TIME is an INT here. */
     static ToWhole toWhole(DataType type) {
         return switch (type.typeName()) {

@@ -135,7 +135,9 @@ interface ProtobufWriter {
                     (out, from, at) -> out.fixed64(Double.doubleToRawLongBits(from.getDouble(at)));
             case "float" ->
                     (out, from, at) ->
-                            out.fixed32(Float.floatToRawIntBits((float) from.getDouble(at)));
+                            out.fixed32(
+                                    Float.floatToRawIntBits(
+                                            ColumnValues.single(from.getDouble(at))));
             case "string" -> (out, from, at) -> out.bytes(from.getUTF8String(at).getBytes());
             case "bytes" -> (out, from, at) -> out.bytes(from.getBinary(at));
             case "bool" -> (out, from, at) -> out.varint(from.getBoolean(at) ? 1 : 0);

@@ -1,5 +1,7 @@
 package org.ksqlspark.functions;
 
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
@@ -43,6 +45,42 @@ public final class Decimals {
         @Override
         public int hashCode() {
             return type.hashCode() + (isAbsolute ? 1 : 0);
+        }
+    }
+
+    /** (array of decimals): their sum, NULLs left out; NULL if it does not fit their type. */
+    public static final class Added extends InvokeFunction<Decimal> {
+        private final DecimalType type;
+
+        public Added(ArrayType type) {
+            super(type.elementType(), type);
+            this.type = (DecimalType) type.elementType();
+        }
+
+        public Decimal invoke(ArrayData values) {
+            if (values == null) {
+                return null;
+            }
+            BigDecimal sum = BigDecimal.ZERO.setScale(type.scale());
+            for (int i = 0; i < values.numElements(); i++) {
+                if (!values.isNullAt(i)) {
+                    Decimal value = values.getDecimal(i, type.precision(), type.scale());
+                    sum = sum.add(value.toJavaBigDecimal());
+                }
+            }
+            return sum.precision() > type.precision()
+                    ? null
+                    : Decimal.apply(sum, type.precision(), type.scale());
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return super.equals(other) && ((Added) other).type.equals(type);
+        }
+
+        @Override
+        public int hashCode() {
+            return type.hashCode();
         }
     }
 

@@ -81,6 +81,7 @@ public final class ScalarFunctions {
     private static void addNumbers(FunctionTable table) {
         table.add("absolute", call -> new Decimals.Signed(call.type(0), true));
         table.add("negate", call -> new Decimals.Signed(call.type(0), false));
+        table.add("added", call -> new Decimals.Added(call.array(0)));
         table.add("decimal_text", call -> new Decimals.Text(call.type(0)));
         table.add("round", call -> new Rounding(call.type(0), false));
         table.add("truncate", call -> new Rounding(call.type(0), true));

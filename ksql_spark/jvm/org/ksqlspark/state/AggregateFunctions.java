@@ -33,6 +33,7 @@ public final class AggregateFunctions {
         table.add("topk_distinct", call -> top(call, true));
         table.add("earliest", call -> byOffset(call, false));
         table.add("latest", call -> byOffset(call, true));
+        table.add("exact_sum", call -> new DecimalSum(call.types()));
         table.add("total", call -> new RetractableTotal());
         table.add("variance", call -> new RetractableStatistics(call.types()));
         table.add("correlation", call -> new RetractableStatistics(call.types()));

@@ -29,7 +29,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.V2Aggregator;
 import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
@@ -42,6 +41,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.function.Function;
 
 /**
  * Catalyst's aggregate functions, applied one record at a time to a buffer that is stored as bytes.
@@ -54,6 +54,9 @@ import java.util.StringJoiner;
  * before have only the fields of their time, and go on with the rest empty. Until then a stored
  * group is Spark's binary row, whose length is a multiple of 8; from then on the number of its
  * fields follows, in 4 bytes.
+ *
+ * <p>Where a function took the place of one of Spark's after release 0.1.0, that number is always
+ * there, and negative. Other groups have the fields of Spark's function.
  */
 public final class Aggregator implements Serializable {
     private final Attribute[] input;
@@ -76,6 +79,9 @@ public final class Aggregator implements Serializable {
 
     /** How many fields a stored group has that does not say so. */
     private transient int firstFields;
+
+    /** Whether a function took the place of one of Spark's. */
+    private transient boolean hasFormer;
 
     private transient Attribute[] buffer;
     private transient SpecificInternalRow row;
@@ -235,21 +241,42 @@ public final class Aggregator implements Serializable {
      * they store.
      */
     public List<String> layout() {
+        return segments(Aggregator::described);
+    }
+
+    /** The layout of buffers that release 0.1.0 stored, which can be read. */
+    public List<String> formerLayout() {
+        return segments(
+                function -> {
+                    StructType former = formerBuffer(function);
+                    return former == null ? described(function) : "sum(" + former.toDDL() + ")";
+                });
+    }
+
+    private List<String> segments(Function<AggregateFunction, String> describe) {
         List<String> segments = new ArrayList<>();
         int next = 0;
         for (int end : ends) {
             StringJoiner segment = new StringJoiner(", ");
             for (; next < end; next++) {
-                AggregateFunction function = functions[next];
-                String name =
-                        function instanceof V2Aggregator<?, ?> v2
-                                ? v2.aggrFunc().name() + " version " + StateLayout.VERSION
-                                : function.prettyName();
-                segment.add(name + "(" + function.aggBufferSchema().toDDL() + ")");
+                segment.add(describe.apply(functions[next]));
             }
             segments.add(segment.toString());
         }
         return segments;
+    }
+
+    private static String described(AggregateFunction function) {
+        String name =
+                function instanceof V2Aggregator<?, ?> v2
+                        ? v2.aggrFunc().name() + " version " + StateLayout.VERSION
+                        : function.prettyName();
+        return name + "(" + function.aggBufferSchema().toDDL() + ")";
+    }
+
+    private static StructType formerBuffer(AggregateFunction function) {
+        StateLayout<Object> layout = stateLayout(function);
+        return layout == null ? null : layout.formerBuffer();
     }
 
     /** The columns of the packed records. */
@@ -311,7 +338,15 @@ public final class Aggregator implements Serializable {
             }
         }
         buffer = slots.toArray(new Attribute[0]);
-        firstFields = first == functions.length ? buffer.length : offsets[first];
+        firstFields = 0;
+        hasFormer = false;
+        for (int i = 0; i < functions.length; i++) {
+            StructType former = formerBuffer(functions[i]);
+            hasFormer |= former != null;
+            if (i < first) {
+                firstFields += former == null ? width(i) : former.size();
+            }
+        }
         row = emptyBuffer();
         List<Attribute> withInput = new ArrayList<>(slots);
         withInput.addAll(List.of(input));
@@ -335,6 +370,12 @@ public final class Aggregator implements Serializable {
         return function instanceof V2Aggregator<?, ?> ours
                 ? (StateLayout<Object>) ours.aggrFunc()
                 : null;
+    }
+
+    /** How many fields of the buffer a function has. */
+    private int width(int function) {
+        int last = functions.length - 1;
+        return (function == last ? buffer.length : offsets[function + 1]) - offsets[function];
     }
 
     private SpecificInternalRow emptyBuffer() {
@@ -363,31 +404,48 @@ public final class Aggregator implements Serializable {
     private void load(byte[] saved, int from, SpecificInternalRow target) {
         int size = saved.length - from;
         int fields = firstFields;
+        boolean isFormer = hasFormer;
         if (size % 8 != 0) {
             size -= Integer.BYTES;
-            fields = Platform.getInt(saved, Platform.BYTE_ARRAY_OFFSET + from + size);
+            int number = Platform.getInt(saved, Platform.BYTE_ARRAY_OFFSET + from + size);
+            isFormer &= number > 0;
+            fields = Math.abs(number);
         }
         UnsafeRow kept = new UnsafeRow(fields);
         kept.pointTo(saved, Platform.BYTE_ARRAY_OFFSET + from, size);
-        if (fields < buffer.length) {
+        if (first < functions.length) {
             reset(target);
         }
-        for (int i = 0; i < fields; i++) {
-            DataType type = buffer[i].dataType();
-            if (kept.isNullAt(i)) {
-                target.setNullAt(i);
-            } else {
-                Object value = kept.get(i, type);
-                target.update(i, InternalRow.copyValue(value));
+        int at = 0;
+        for (int i = 0; i < functions.length && at < fields; i++) {
+            StructType former = isFormer ? formerBuffer(functions[i]) : null;
+            if (former != null) {
+                target.update(offsets[i], stateLayout(functions[i]).ofFormer(kept, at));
+                at += former.size();
+                continue;
             }
+            load(kept, at, i, target);
+            at += width(i);
         }
-        for (int i = 0; i < functions.length && offsets[i] < fields; i++) {
-            if (imperative[i] instanceof TypedImperativeAggregate<?> typed) {
-                byte[] state = kept.getBinary(offsets[i]);
-                StateLayout<Object> layout = stateLayout(imperative[i]);
-                target.update(
-                        offsets[i],
-                        layout == null ? typed.deserialize(state) : layout.restore(state));
+    }
+
+    /** Continues the state of a function, which begins at a field of a stored row. */
+    private void load(UnsafeRow kept, int from, int function, SpecificInternalRow target) {
+        if (imperative[function] instanceof TypedImperativeAggregate<?> typed) {
+            byte[] state = kept.getBinary(from);
+            StateLayout<Object> layout = stateLayout(typed);
+            target.update(
+                    offsets[function],
+                    layout == null ? typed.deserialize(state) : layout.restore(state));
+            return;
+        }
+        for (int i = 0; i < width(function); i++) {
+            int slot = offsets[function] + i;
+            if (kept.isNullAt(from + i)) {
+                target.setNullAt(slot);
+            } else {
+                Object value = kept.get(from + i, buffer[slot].dataType());
+                target.update(slot, InternalRow.copyValue(value));
             }
         }
     }
@@ -450,10 +508,12 @@ public final class Aggregator implements Serializable {
         }
         UnsafeRow packed = pack.apply(plain);
         int end = free + packed.getSizeInBytes();
-        byte[] bytes = new byte[firstFields == buffer.length ? end : end + Integer.BYTES];
+        boolean isNumbered = hasFormer || first < functions.length;
+        byte[] bytes = new byte[isNumbered ? end + Integer.BYTES : end];
         packed.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + free);
-        if (end < bytes.length) {
-            Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + end, buffer.length);
+        if (isNumbered) {
+            int number = hasFormer ? -buffer.length : buffer.length;
+            Platform.putInt(bytes, Platform.BYTE_ARRAY_OFFSET + end, number);
         }
         return bytes;
     }

@@ -13,26 +13,32 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * A function of sums over rows that can be retracted: DOUBLE numbers and a sign, -1 to retract a
- * row. The sums are exact, so a retracted row leaves no rounding error.
+ * A function of exact sums over rows of numbers. Rows may have a sign, -1 to retract one: it leaves
+ * no rounding error.
  *
  * <p>Stored: each sum as its scale (4 bytes), the size of its unscaled value (4 bytes), and that
  * value in two's complement.
  */
-abstract class ExactSums
-        implements AggregateFunction<BigDecimal[], Double>, StateLayout<BigDecimal[]> {
+abstract class ExactSums<R>
+        implements AggregateFunction<BigDecimal[], R>, StateLayout<BigDecimal[]> {
     /** How many numbers a row has, before its sign. */
     protected final int columns;
 
     private final String name;
+    private final DataType type;
+    private final boolean isSigned;
     private final int sums;
 
     /**
+     * @param type of the numbers and the result
+     * @param isSigned whether rows have a sign
      * @param sums how many sums there are
      */
-    ExactSums(String name, int columns, int sums) {
+    ExactSums(String name, DataType type, int columns, boolean isSigned, int sums) {
         this.name = name;
+        this.type = type;
         this.columns = columns;
+        this.isSigned = isSigned;
         this.sums = sums;
     }
 
@@ -41,15 +47,17 @@ abstract class ExactSums
 
     @Override
     public DataType[] inputTypes() {
-        DataType[] types = new DataType[columns + 1];
-        Arrays.fill(types, DataTypes.DoubleType);
-        types[columns] = DataTypes.IntegerType;
+        DataType[] types = new DataType[columns + (isSigned ? 1 : 0)];
+        Arrays.fill(types, type);
+        if (isSigned) {
+            types[columns] = DataTypes.IntegerType;
+        }
         return types;
     }
 
     @Override
     public DataType resultType() {
-        return DataTypes.DoubleType;
+        return type;
     }
 
     @Override
@@ -59,13 +67,13 @@ abstract class ExactSums
 
     @Override
     public String canonicalName() {
-        return "ksql." + name + columns;
+        return "ksql." + name + columns + type.catalogString() + isSigned;
     }
 
     /** Tells Spark which calls are equal. */
     @Override
     public boolean equals(Object other) {
-        return other instanceof ExactSums function
+        return other instanceof ExactSums<?> function
                 && canonicalName().equals(function.canonicalName());
     }
 
@@ -84,7 +92,10 @@ abstract class ExactSums
     @Override
     public BigDecimal[] update(BigDecimal[] state, InternalRow input) {
         if (!input.isNullAt(0) && !input.isNullAt(columns - 1)) {
-            add(state, input, BigDecimal.valueOf(input.getInt(columns)));
+            add(
+                    state,
+                    input,
+                    isSigned ? BigDecimal.valueOf(input.getInt(columns)) : BigDecimal.ONE);
         }
         return state;
     }

@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 
 import java.math.BigDecimal;
@@ -10,7 +11,7 @@ import java.math.MathContext;
  * The variance of x, or the correlation of x and y, over rows that can be retracted: (x, sign) or
  * (x, y, sign).
  */
-public final class RetractableStatistics extends ExactSums {
+public final class RetractableStatistics extends ExactSums<Double> {
     private static final int COUNT = 0;
     private static final int X = 1;
     private static final int Y = 2;
@@ -22,7 +23,7 @@ public final class RetractableStatistics extends ExactSums {
     private static final int NOT_FINITE = 6;
 
     public RetractableStatistics(StructType arguments) {
-        super("moments", arguments.size() - 1, 7);
+        super("moments", DataTypes.DoubleType, arguments.size() - 1, true, 7);
     }
 
     @Override

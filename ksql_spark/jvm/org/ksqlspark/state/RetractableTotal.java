@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataTypes;
 
 import java.math.BigDecimal;
 
@@ -8,7 +9,7 @@ import java.math.BigDecimal;
  * The sum of a column over rows that can be retracted: (x, sign). As in IEEE 754 it is an infinity
  * or NaN while a row has one, but not after that row was retracted; 0 without rows.
  */
-public final class RetractableTotal extends ExactSums {
+public final class RetractableTotal extends ExactSums<Double> {
     private static final int TOTAL = 0;
 
     /** How many rows contain each of these. */
@@ -18,7 +19,7 @@ public final class RetractableTotal extends ExactSums {
     private static final int NOT_A_NUMBER = 3;
 
     public RetractableTotal() {
-        super("total", 1, 4);
+        super("total", DataTypes.DoubleType, 1, true, 4);
     }
 
     @Override

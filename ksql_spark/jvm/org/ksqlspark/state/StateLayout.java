@@ -1,6 +1,8 @@
 package org.ksqlspark.state;
 
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 
 import java.io.ByteArrayOutputStream;
@@ -76,6 +78,19 @@ public interface StateLayout<S> {
                             + ".");
         }
         return read(in);
+    }
+
+    /**
+     * The columns of the buffer of Spark's function that release 0.1.0 used in place of this one;
+     * null: it used this one.
+     */
+    default StructType formerBuffer() {
+        return null;
+    }
+
+    /** The state that such a buffer holds, which begins at a column of a row. */
+    default S ofFormer(InternalRow buffer, int from) {
+        throw new UnsupportedOperationException();
     }
 
     /** Writes a row as its size and its bytes. */

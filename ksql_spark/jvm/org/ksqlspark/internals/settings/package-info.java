@@ -1,0 +1,2 @@
+/** Which settings Spark has, and which values it accepts. */
+package org.ksqlspark.internals.settings;
