@@ -65,8 +65,11 @@ test-kafka: setup ## tests on Kafka and Spark, by three workers (ARGS="tests/cas
 	@echo "== tests on Kafka and Spark"
 	@$(BIN)/python -m pytest -q -n 3 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
 
-test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect
+test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect; PostgreSQL, where it is installed (apt-get install postgresql)
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
+	@echo "== case files where the machine has another language, encoding and time zone"
+	@LC_ALL=tr_TR.ISO-8859-9 TZ=Asia/Kathmandu JAVA_TOOL_OPTIONS='-Duser.language=tr -Duser.country=TR -Duser.timezone=Asia/Kathmandu \
+	  -Dfile.encoding=ISO-8859-9' $(BIN)/python -m pytest -q -m "not long" tests/cases
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
 	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \

@@ -31,7 +31,7 @@ from ksql_spark.formats import CAPABILITIES, FORMATS
 from ksql_spark.functions import registry
 from ksql_spark.functions.examples import example
 from ksql_spark.functions.lowering import lower
-from ksql_spark.functions.spec import Category, Kind, Spec, expression
+from ksql_spark.functions.spec import NAMELESS, Category, Kind, Spec, expression
 from ksql_spark.grammar import KEYWORDS, class_of, split
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
@@ -149,7 +149,7 @@ def _function(spec: Spec) -> str:
 
 def functions() -> str:
     """Every function, by category."""
-    listed = [s for s in registry.all_specs() if s.kind is not Kind.OPERATOR]
+    listed = [s for s in registry.all_specs() if s.kind not in NAMELESS]
     categories = sorted({s.category for s in listed})
     rows = [
         (

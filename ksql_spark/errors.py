@@ -383,6 +383,7 @@ CONDITIONS: dict[str, Condition] = {
         40001, "The type has more than {most:,} fields and elements, at all levels. Nothing was changed."
     ),
     "TYPE_UNKNOWN": Condition(40001, "Cannot resolve unknown type: {name}."),
+    "VALUE_REFUSED": Condition(40001, "{reason}"),
     "VIEW_BEHIND": Condition(
         50000, "The view of table {name} did not catch up with its topic within {seconds} s. Try again."
     ),

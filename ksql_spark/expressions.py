@@ -115,7 +115,8 @@ class Call:
             return write(args)
         if not _BARE_NAME.fullmatch(self.function):
             return f"({args[0]} {self.function} {args[1]})"
-        return f"{name_text(self.function)}({', '.join(args)})"
+        # those of PostgreSQL are written as what they stand for
+        return f"{name_text(self.function.removeprefix('PG_'))}({', '.join(args)})"
 
 
 def _infix(word: str) -> Callable[[Sequence[str]], str]:
@@ -157,6 +158,13 @@ _OPERATORS: dict[str, Callable[[Sequence[str]], str]] = {
     "NEG": lambda a: f"-({a[0]})" if a[0].startswith("-") else f"-{a[0]}",
     "NOT": lambda a: f"(NOT {a[0]})",
     "[]": lambda a: f"{a[0]}[{a[1]}]",
+    "PG_ADD": _infix("+"),
+    "PG_CONCAT": _infix("||"),
+    "PG_DIVIDE": _infix("/"),
+    "PG_MODULO": _infix("%"),
+    "PG_MULTIPLY": _infix("*"),
+    "PG_NEG": lambda a: f"-{a[0]}",
+    "PG_SUBTRACT": _infix("-"),
 }
 
 

@@ -91,6 +91,9 @@ class SchemaRegistry(Protocol):
             KsqlError: SCHEMA_INCOMPATIBLE with the registry's words.
         """
 
+    def delete(self, subject: str) -> None:
+        """Delete a subject, if it exists (a soft delete): its schemas can still be read by their ids."""
+
     def subjects(self, schema_id: int) -> list[str]:
         """The subjects of the schema with this id; empty if the id does not exist."""
 

@@ -49,7 +49,7 @@ class RegistryServer:
                 self.end_headers()
                 self.wfile.write(data)
 
-            do_GET = do_POST = _answer
+            do_GET = do_POST = do_DELETE = _answer
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -84,6 +84,8 @@ class RegistryServer:
                     return 409, {"error_code": 409, "message": self.refused}
                 schema_id = self.add(subject, sent["schema"], sent.get("schemaType") or "AVRO")
                 return 200, {"id": schema_id, "guid": str(self.guid(schema_id))}
+            case "DELETE", "subjects", subject if subject in self.subjects:
+                return 200, list(range(1, len(self.subjects.pop(subject)) + 1))
             case "GET", "subjects", subject, "versions" if subject in self.subjects:
                 return 200, [number + 1 for number, _ in enumerate(self.subjects[subject])]
             case "GET", "subjects", subject, "versions", version if subject in self.subjects:

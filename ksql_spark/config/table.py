@@ -145,6 +145,7 @@ _TABLE: tuple[Property, ...] = (
     Property("ksql.variable.substitution.enable", "boolean", True, "Whether to substitute ${variables}."),
     Property("ksql.sql.nulls", "string", "ksqldb", "What conditions give for NULL: ksqldb, where a comparison with NULL is false, or ansi, where it is NULL and AND, OR and NOT have three values. A query keeps the value with which it was created.", choices=("ksqldb", "ansi")),
     Property("ksql.sql.literals", "string", "ksqldb", "What a text literal is where a value of another type is needed, in comparisons and in VALUES: ksqldb, where it stays a text, or untyped, where it is read as a value of that type, as in PostgreSQL.", choices=("ksqldb", "untyped")),
+    Property("ksql.sql.dialect", "string", "ksqldb", "Whose functions, operators, types of results and order of NULLs pull queries and changes of rows have: those of ksqldb, or of postgres, where what has no result is an error. Queries that keep running have those of ksqldb.", choices=("ksqldb", "postgres")),
     Property("ksql.suppress.enabled", "boolean", True, "Whether EMIT FINAL is allowed."),
     Property("ksql.suppress.lossy.jumps", "boolean", False, "Whether EMIT FINAL drops the windows that ksqlDB loses: tumbling and hopping windows whose end and grace period lie before the start of the window of the record that closes them. A query keeps the value with which it was created."),
     Property("ksql.suppress.buffer.size.bytes", "long", -1, "The maximum size of the rows that EMIT FINAL holds back; -1 means no limit.", minimum=-1, in_force=False),

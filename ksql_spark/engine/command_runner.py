@@ -27,6 +27,7 @@ from ksql_spark.grammar.statements.lifecycle import Terminate
 from ksql_spark.grammar.statements.sources import DropSource
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
 from ksql_spark.masking import masked
+from ksql_spark.metastore.serdes import delete_subjects, subjects_of
 from ksql_spark.plan import codec
 from ksql_spark.runtime.cleanup import PendingStatement
 from ksql_spark.runtime.command_log import (
@@ -159,6 +160,11 @@ class CommandRunner:
         services.queries.end_transactions(*orphans.transactions)
         services.queries.checkpoints.remove(*(query for query in orphans.queries if query not in there))
         services.admin.delete_topics(topics)
+        current = {subject for source in services.metastore.sources() for subject in subjects_of(source)}
+        try:
+            delete_subjects(sorted({*orphans.subjects} - current), services.registry)
+        except KsqlError as error:  # no reason not to start
+            log.warning("cannot delete the subjects %s: %s", ", ".join(orphans.subjects), error.message)
         self._pending.done()
 
     def start(self) -> None:

@@ -44,6 +44,7 @@ from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import Writer
+from ksql_spark.kafka.record_limits import RecordLimits
 from ksql_spark.metastore.serdes import check_registry, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource
 from ksql_spark.metastore.store import MetaStore
@@ -563,8 +564,9 @@ class QueryService:
         if is_whole:
             is_transaction = context.config[GUARANTEE] == EXACTLY_ONCE
             most = int(context.config["ksql.transaction.max.records"]) if is_transaction else 0
-            write_all = partial(write_together, source.topic, context=context)
-            writer = partial(HeldRecords, services.views.folder, most, write_all)
+            limits = RecordLimits.of(source.topic, services.admin)
+            write_all = partial(write_together, limits, context=context)
+            writer = partial(HeldRecords, services.views.folder, most, limits, write_all)
         return RowInserter(source, writer, services.registry, on_news, fields)
 
     def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:

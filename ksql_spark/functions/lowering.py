@@ -32,7 +32,7 @@ from ksql_spark.expressions import (
     walk,
 )
 from ksql_spark.functions import registry
-from ksql_spark.functions.casts import cast, cast_grows
+from ksql_spark.functions.casts import cast, cast_can_fail, cast_grows
 from ksql_spark.functions.failures import Failures
 from ksql_spark.functions.nullness import Nullness, nullness, on_null
 from ksql_spark.functions.spark_text import (
@@ -334,7 +334,9 @@ def _ansi(node: Call, texts: Sequence[str]) -> str:
 
 
 def _is_never_null(node: Expression) -> bool:
-    return nullness(node.operand if isinstance(node, Cast) else node) is Nullness.NEVER
+    if isinstance(node, Cast):
+        return not cast_can_fail(node.operand.type, node.type) and _is_never_null(node.operand)
+    return nullness(node) is Nullness.NEVER
 
 
 def _spark(node: Call, texts: Sequence[str]) -> str:

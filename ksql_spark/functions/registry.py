@@ -28,13 +28,14 @@ from ksql_spark.functions import (
     lambdas,
     masks,
     numeric,
+    postgres,
     strings,
     table_functions,
     url,
 )
 from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
-from ksql_spark.functions.spec import Ambiguous, Kind, Spec
+from ksql_spark.functions.spec import NAMELESS, Ambiguous, Kind, Spec
 from ksql_spark.functions.sql_words import INSTEAD
 from ksql_spark.types import NULL, Function, Null, SqlType, contains_variant
 
@@ -58,6 +59,7 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
     collected.SPECS,
     by_offset.SPECS,
     table_functions.SPECS,
+    postgres.SPECS,
 )
 
 
@@ -149,7 +151,7 @@ def _of_kind(name: str, *kinds: Kind) -> Spec | None:
 
 def scalar(name: str) -> Spec | None:
     """The scalar function or operator called ``name``, or None."""
-    return _of_kind(name, Kind.SCALAR, Kind.OPERATOR)
+    return _of_kind(name, Kind.SCALAR, *NAMELESS)
 
 
 def aggregate(name: str) -> Spec | None:
@@ -170,7 +172,7 @@ def all_specs() -> tuple[Spec, ...]:
 
 def names() -> tuple[str, ...]:
     """The names of all functions, without operators, sorted."""
-    return tuple(sorted(s.name for s in _specs_by_name().values() if s.kind is not Kind.OPERATOR))
+    return tuple(sorted(s.name for s in _specs_by_name().values() if s.kind not in NAMELESS))
 
 
 def aliases() -> dict[str, Spec]:

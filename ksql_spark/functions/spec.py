@@ -41,6 +41,12 @@ class Kind(Enum):
     SCALAR = "SCALAR"
     AGGREGATE = "AGGREGATE"
     TABLE = "TABLE"
+    #: what a call means in PostgreSQL's dialect, in whose place it is put: nobody writes it
+    DIALECT = "DIALECT"
+
+
+#: kinds that nobody calls by a name
+NAMELESS = (Kind.OPERATOR, Kind.DIALECT)
 
 
 class OnNull(Enum):
@@ -70,6 +76,8 @@ class Category:
     MATHEMATICAL = "MATHEMATICAL"
     OPERATOR = "OPERATOR"
     OTHER = "OTHER"
+    #: what other operators mean with ksql.sql.dialect = postgres, which has no name of its own
+    POSTGRESQL = "POSTGRESQL"
     REGULAR_EXPRESSION = "REGULAR EXPRESSION"
     STRING = "STRING"
     TABLE = "TABLE"

@@ -207,6 +207,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"ksql.initial_capitals({args[0]})",
         Example(("the   Quick br0wn fOx",), "The   Quick Br0wn Fox"),
         Example((" a\tb",), "A\tB"),
+        Example(("istanbul ISTANBUL ışık",), "Istanbul Istanbul Işık"),
         parameters=TEXT,
         limits=BY_ARGUMENTS,
     ),
@@ -236,10 +237,20 @@ SPECS: tuple[Spec, ...] = (
         aliases=("STRPOS",),
     ),
     _text_function(
-        "LCASE", "The text in lower case.", "lower({})", Example(("Abc",), "abc"), aliases=("LOWER",)
+        "LCASE",
+        "The text in lower case.",
+        "lower({})",
+        Example(("Abc",), "abc"),
+        Example(("IİıẞΑΣ",), "ii̇ıßας"),
+        aliases=("LOWER",),
     ),
     _text_function(
-        "UCASE", "The text in upper case.", "upper({})", Example(("Abc",), "ABC"), aliases=("UPPER",)
+        "UCASE",
+        "The text in upper case.",
+        "upper({})",
+        Example(("Abc",), "ABC"),
+        Example(("iıİßŞά",), "IIİSSŞΆ"),
+        aliases=("UPPER",),
     ),
     _text_function(
         "TRIM",

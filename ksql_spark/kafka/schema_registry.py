@@ -176,6 +176,10 @@ class ConfluentRegistry:
             raise KsqlError("REMOTE_REFUSED", name=NAME, reason=f"it has no subject {subject}")
         return schema_id
 
+    def delete(self, subject: str) -> None:
+        """See SchemaRegistry."""
+        self._ask(lambda: self._client.delete_subject(subject))
+
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""
         uses = self._ask(lambda: self._client.get_schema_versions(schema_id))

@@ -167,6 +167,8 @@ class SinkRun(Run[Sink, SinkStatus]):
         self._admin = admin
         self._read = read
         self._report = report
+        #: the table and the ends of the topic when all was written: until they change, it is not opened
+        self._complete: tuple[TableSpec, Mapping[int, int]] | None = None
 
     def work(self) -> float:
         """Make a commit, if there is something to write, and a compaction, if one is wanted."""
@@ -192,17 +194,20 @@ class SinkRun(Run[Sink, SinkStatus]):
         """
         source = self._find(self.sink.source)
         if source is not None:
-            compact(self.sink.type, self._spec(source))
+            compact(self.sink.type, self._checked(self._spec(source)))
             done_ms = int(time.time() * 1000)
             self.status = replace(self.status, compacted=self.sink.compactions, last_compaction_ms=done_ms)
 
     def _spec(self, source: DataSource) -> TableSpec:
-        """Return the specification of the table.
+        """Return the specification of the table."""
+        return spec_of(self.sink, source, self._admin.topic_id(source.topic) or "")
+
+    def _checked(self, spec: TableSpec) -> TableSpec:
+        """Return ``spec``, if its archive is one of its topic.
 
         Raises:
             KsqlError: those of archives.check.
         """
-        spec = spec_of(self.sink, source, self._admin.topic_id(source.topic) or "")
         if self.sink.is_archive:
             archives.check(self.sink.path, spec.topic)
         return spec
@@ -217,11 +222,14 @@ class SinkRun(Run[Sink, SinkStatus]):
         if source is None:
             return False  # it can only be dropped after the sink, which is about to be stopped
         spec = self._spec(source)
-        table = open_table(self.sink.type, spec)
         begins = {p: offset for (_, p), offset in self._admin.beginning_offsets(source.topic).items()}
         ends = {p: offset for (_, p), offset in self._admin.committed_ends(source.topic).items()}
         if self._find(self.sink.source) != source:
             return True  # these ends may lie behind records with columns that this version lacks
+        if self._complete == (spec, ends):
+            self.status = replace(self.status, state=RUNNING, reason=None)
+            return False
+        table = open_table(self.sink.type, self._checked(spec))
         begins = {p: begin for p, begin in begins.items() if p in ends}
         positions = self._look(begins, ends, table.positions())
         part = next_range(positions, ends, MOST_RECORDS)
@@ -242,7 +250,9 @@ class SinkRun(Run[Sink, SinkStatus]):
                 last_commit_ms=int(time.time() * 1000),
             )
         self.status = replace(self.status, state=RUNNING, reason=None)
-        return part.ends != ends
+        has_more = part.ends != ends
+        self._complete = None if has_more else (spec, ends)
+        return has_more
 
     def _look(
         self, begins: Mapping[int, int], ends: Mapping[int, int], written: Mapping[int, int]

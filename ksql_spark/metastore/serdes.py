@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ksql_spark.errors import KsqlError
@@ -12,7 +13,7 @@ from ksql_spark.formats.schemas import read_schema
 from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
-from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry, subject_of
+from ksql_spark.schema_registry import RECORD_NAME, RegisteredSchema, SchemaRegistry, subject_of
 
 
 def record_spec(source: DataSource) -> RecordSpec:
@@ -86,7 +87,39 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
     Raises:
         KsqlError: as ``registered``.
     """
+    specs = registered(_with_latest(source, registry), registry)
+    return bind(specs.key, registry), bind(specs.value, registry)
+
+
+def check_writable(source: DataSource, registry: SchemaRegistry | None) -> None:
+    """Check that ``writing_serdes`` will succeed; it may still fail if the registry changes meanwhile.
+
+    Raises:
+        KsqlError: as ``registered``.
+    """
+    check_registrable(_with_latest(source, registry), registry)
+
+
+def subjects_of(source: DataSource) -> tuple[str, ...]:
+    """The subjects that have schemas of the topic of ``source`` only: none that is called as a record."""
     records = record_spec(source)
+    sides = (records.key, source.key_format), (records.value, source.value_format)
+    return tuple(s.subject for s, format_ in sides if s.subject is not None and format_.naming != RECORD_NAME)
+
+
+def delete_subjects(subjects: Iterable[str], registry: SchemaRegistry | None) -> None:
+    """Delete those of ``subjects`` that exist.
+
+    Raises:
+        KsqlError: as SchemaRegistry.
+    """
+    if registry is not None and registry.has_schemas():
+        for subject in subjects:
+            registry.delete(subject)
+
+
+def _with_latest(source: DataSource, registry: SchemaRegistry | None) -> RecordSpec:
+    """The encoding of the records of ``source``, with the latest schemas where they are of its columns."""
 
     def of(spec: SerdeSpec) -> SerdeSpec:
         latest = None if registry is None or spec.subject is None else registry.latest(spec.subject)
@@ -95,9 +128,8 @@ def writing_serdes(source: DataSource, registry: SchemaRegistry | None) -> tuple
         references = tuple(latest.references.items())
         return replace(spec, schema_id=latest.id, schema=latest.text, references=references)
 
-    with_schemas = RecordSpec(of(records.key), of(records.value))
-    specs = registered(with_schemas, registry)
-    return bind(specs.key, registry), bind(specs.value, registry)
+    records = record_spec(source)
+    return RecordSpec(of(records.key), of(records.value))
 
 
 def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
@@ -116,6 +148,8 @@ def _is_of(schema: RegisteredSchema, spec: SerdeSpec) -> bool:
 def check_registrable(records: RecordSpec, registry: SchemaRegistry | None) -> None:
     """Check that ``registered`` will succeed; it may still fail if the registry changes meanwhile."""
     for spec in (records.key, records.value):
+        if spec.schema is not None:
+            continue
         schema = _to_write(spec, registry)
         if schema is None or spec.subject is None or registry is None:
             continue

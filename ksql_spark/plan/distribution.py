@@ -39,6 +39,7 @@ from ksql_spark.plan.nodes import (
     SetOperation,
     Source,
     TopN,
+    UnionAll,
 )
 from ksql_spark.plan.operations import unfiltered
 from ksql_spark.plan.stages import MICROBATCH, Plan, Stage
@@ -162,6 +163,11 @@ def assign(stage: Stage, partitions: Mapping[str, int], most: int, scattered: Co
     left_first = (
         isinstance(operator, Join) and operator.type == STREAM_STREAM and rules.takes_left_first(operator)
     )
+
+    def is_exchanged() -> bool:
+        # each branch of a UNION ALL is read by tasks of its own
+        return count > 1 or any(isinstance(node, UnionAll) for node in stage.operations)
+
     if how.is_co_partitioned:
         if is_batch and stage.needs_heartbeats:
             count = 1  # heartbeats come from a topic with one partition
@@ -174,10 +180,10 @@ def assign(stage: Stage, partitions: Mapping[str, int], most: int, scattered: Co
         count = 1 if is_batch or feeds else count
         has_column = any(source.timestamp is not None for source in _sources(stage))
         is_merged |= widest > 1 and has_column
-        return Tasks(widest, count, False, 1, count > 1, is_merged, True, beats, False, left_first)
+        return Tasks(widest, count, False, 1, is_exchanged(), is_merged, True, beats, False, left_first)
     # one task also reads the topic of heartbeats
     is_merged = beats or (stage.needs_heartbeats and count == 1)
-    return Tasks(widest, count, False, count, count > 1, is_merged, False, beats)
+    return Tasks(widest, count, False, count, is_exchanged(), is_merged, False, beats)
 
 
 def waits_for(stage: Stage) -> str | None:

@@ -21,11 +21,14 @@ _FILE = "pending.json"
 
 @dataclass(frozen=True)
 class Orphans:
-    """Things that no longer belong to any query: topics, ids of queries with state, transactional ids."""
+    """Things that no longer belong to any query: topics, ids of queries with state, transactional ids; and
+    subjects of these topics in the schema registry.
+    """
 
     topics: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     transactions: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,11 @@ class PendingStatement:
             body: Mapping[str, Any] = json.loads(self._folder.read(_FILE))
             token = str(body["token"])
             left_behind = body["logged" if is_logged(token) else "unlogged"]
-            transactions = tuple(left_behind.get("transactions", ()))
-            orphans = Orphans(tuple(left_behind["topics"]), tuple(left_behind["queries"]), transactions)
+            orphans = Orphans(
+                tuple(left_behind["topics"]),
+                tuple(left_behind["queries"]),
+                *(tuple(left_behind.get(name, ())) for name in ("transactions", "subjects")),
+            )
         except FileNotFoundError:
             return Orphans()
         except (OSError, ValueError, TypeError, KeyError):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.errors import PySparkException
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.functions.postgres import REFUSED, refused
 from ksql_spark.masking import masked
 from ksql_spark.spark import jvm
 
@@ -116,7 +117,7 @@ _OF_SUB_QUERIES = (
 def job_failure(error: BaseException) -> KsqlError:
     """INTERNAL with the cause of a failed job in the JVM: its innermost exception that is not Java's own.
 
-    LAKE_FAILED where a file is gone.
+    LAKE_FAILED where a file is gone; VALUE_REFUSED where a value has no result for PostgreSQL.
     """
     if gone := _FILE_GONE.search(str(error)):
         why = "it is not there. A compaction may just have replaced it: ask again"
@@ -124,6 +125,8 @@ def job_failure(error: BaseException) -> KsqlError:
     if (message := jvm.innermost_message(error)) is not None:
         error = RuntimeError(message)
     text = str(error)
+    if refusal := REFUSED.search(text):
+        return refused(refusal.group(1), reason(RuntimeError(refusal.group(2))))
     for mark, what, hint in _OF_SUB_QUERIES:
         if mark in text:
             return KsqlError("INVALID_STATEMENT", reason=what, hint=hint)

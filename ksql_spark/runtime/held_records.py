@@ -9,9 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from ksql_spark.errors import KsqlError
-
-Record = tuple[bytes | None, bytes | None, int]
-"""A key, a value, and a time in epoch milliseconds."""
+from ksql_spark.kafka.record_limits import Record, RecordLimits
 
 #: how much of the records is in memory, bytes; a file has the others
 _IN_MEMORY_BYTES = 4 * 2**20
@@ -23,6 +21,7 @@ class HeldRecords(Collection[Record]):
     Args:
         folder: for the file with those that do not stay in memory.
         most: their maximum number; 0: there is none.
+        limits: of their topic.
         write_all: writes them.
         on_delivered: called with the number of each record that is held, and None.
     """
@@ -31,6 +30,7 @@ class HeldRecords(Collection[Record]):
         self,
         folder: Path,
         most: int,
+        limits: RecordLimits,
         write_all: Callable[[Collection[Record]], None],
         on_delivered: Callable[[int, KsqlError | None], None],
     ) -> None:
@@ -40,6 +40,7 @@ class HeldRecords(Collection[Record]):
             _IN_MEMORY_BYTES, prefix="copy-", dir=str(folder)
         )
         self._most = most
+        self._limits = limits
         self._write_all = write_all
         self._on_delivered = on_delivered
         self._count = 0
@@ -48,13 +49,17 @@ class HeldRecords(Collection[Record]):
         """Keep a record.
 
         Raises:
-            KsqlError: INVALID_STATEMENT if there are too many; INTERNAL if the disk is full.
+            KsqlError: INVALID_STATEMENT if there are too many, or brokers would refuse it; INTERNAL if the
+                disk is full.
         """
         if self._most and self._count == self._most:
             reason = f"One transaction has room for {self._most:,} rows (ksql.transaction.max.records)"
             raise KsqlError("INVALID_STATEMENT", reason=reason)
         try:
+            self._limits.check((key, value, timestamp_ms), timestamp_ms)
             self._file.write(marshal.dumps((key, value, timestamp_ms)))
+        except ValueError as error:
+            raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
         except OSError as error:
             raise KsqlError("INTERNAL", reason=f"The rows cannot be kept: {error.strerror}") from None
         self._count += 1

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import cache
 from ksql_spark.services.cache import Report, cache_dir, digest, locked
-from ksql_spark.services.java import java_binary
+from ksql_spark.services.java import java_command
 from ksql_spark.services.trust_store import trust_store
 
 MANIFEST = Path(__file__).with_name("ivy.xml")
@@ -149,7 +149,7 @@ def _run_ivy(manifest: Path, confs: Sequence[str], into: Path, report: Report) -
     ivy_cache = cache_dir() / "ivy"
     properties = {"ksql.repository": repository(), "ksql.ivy.cache": str(ivy_cache)}
     command = [
-        str(java_binary()),
+        *java_command(),
         "-Xmx256m",
         "-XX:TieredStopAtLevel=1",
         *(f"-D{name}={value}" for name, value in {**properties, **_network_properties()}.items()),
@@ -465,7 +465,7 @@ def _compile(sources: Path, files: Sequence[Path], against: Sequence[Path], jar:
         arguments.write_text("\n".join(f'"{line}"' for line in lines))
         (compiler,) = jars("build")
         output: list[str] = []
-        command = [str(java_binary()), "-XX:TieredStopAtLevel=1", "-jar", str(compiler), f"@{arguments}"]
+        command = [*java_command(), "-XX:TieredStopAtLevel=1", "-jar", str(compiler), f"@{arguments}"]
         if _run(command, output.append):
             raise KsqlError("JAVA_COMPILE_FAILED", sources=str(sources), reason="\n".join(output))
         packed = scratch / jar.name

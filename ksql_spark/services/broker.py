@@ -22,7 +22,7 @@ from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.embedded import EmbeddedService
-from ksql_spark.services.java import java_binary
+from ksql_spark.services.java import java_command
 from ksql_spark.services.ports import HOST, free_port, is_free
 
 PREFERRED_PORT = 9092
@@ -200,7 +200,7 @@ class EmbeddedBroker(EmbeddedService):
         logging = [f"-Dlog4j2.configurationFile={settings}", f"-Dksql.log.file={self.log_file}"]
         # it unpacks libraries into its own folder, not into /tmp
         scratch = [f"-Djava.io.tmpdir={self._scratch}", "-XX:-UsePerfData"]
-        return [str(java_binary()), "-Djava.awt.headless=true", *scratch, *options, *logging, "-cp", jars]
+        return [*java_command(), "-Djava.awt.headless=true", *scratch, *options, *logging, "-cp", jars]
 
     @staticmethod
     def class_archive() -> ClassArchive:

@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka_connect import ConnectClient
-from ksql_spark.services import artifacts
+from ksql_spark.services import artifacts, java
 from ksql_spark.services.cache import Report
 from ksql_spark.services.class_archive import ClassArchive
 from ksql_spark.services.embedded import EmbeddedService, reason_of
-from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST
 
 PREFERRED_PORT = 8083
@@ -206,7 +205,7 @@ def java_command(main: str, arguments: Sequence[str], options: Sequence[str], lo
     jars = os.pathsep.join(map(str, artifacts.jars(artifacts.CONNECT)))
     settings = Path(__file__).with_name(logging)
     headless = ["-Djava.awt.headless=true", f"-Dlog4j2.configurationFile={settings}"]
-    return [str(java_binary()), *headless, *options, "-cp", jars, main, *arguments]
+    return [*java.java_command(), *headless, *options, "-cp", jars, main, *arguments]
 
 
 def _escaped(value: str) -> str:

@@ -23,6 +23,13 @@ FASTEST_VERSION = 25
 #: ones
 CORRUPTING = ((25, 0, 0), (25, 0, 1), (25, 0, 2))
 
+#: options of every JVM. Without them results depend on the machine: the upper case of "i" on its language,
+#: the bytes of a text on its encoding, local times on its zone
+OPTIONS = (
+    "-Duser.language=en", "-Duser.country=US", "-Duser.script=", "-Duser.variant=",
+    "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC",
+)  # fmt: skip
+
 #: folders below / where packages of Linux and macOS put Java homes
 INSTALLED = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 
@@ -71,6 +78,11 @@ def _with_vectors(home: Path) -> Path:
 def java_binary(minimum: int = MINIMUM_VERSION) -> Path:
     """The ``java`` command of java_home()."""
     return java_home(minimum) / "bin" / "java"
+
+
+def java_command(minimum: int = MINIMUM_VERSION) -> list[str]:
+    """The command of java_binary(), with OPTIONS."""
+    return [str(java_binary(minimum)), *OPTIONS]
 
 
 def version(home: Path) -> int:

@@ -19,7 +19,7 @@ from typing import Any
 
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import cache_dir, digest, put
-from ksql_spark.services.java import java_binary
+from ksql_spark.services.java import java_command
 
 _PROGRAM = "org.ksqlspark.extension.JarDescription"
 #: how long the program may take
@@ -73,7 +73,7 @@ def _run(classes: Path, jar: Path, more: tuple[str, ...]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ksql-functions-") as folder:
         answer = Path(folder) / "answer.json"
         command = [
-            *(str(java_binary()), "-XX:TieredStopAtLevel=1", "-Duser.timezone=UTC"),
+            *(*java_command(), "-XX:TieredStopAtLevel=1"),
             *("-cp", os.pathsep.join(map(str, class_path)), _PROGRAM),
             *(str(jar), str(answer), *more),
         ]

@@ -20,7 +20,7 @@ from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry
 from ksql_spark.services import artifacts
 from ksql_spark.services.cache import Report
 from ksql_spark.services.embedded import EmbeddedService
-from ksql_spark.services.java import java_binary
+from ksql_spark.services.java import java_binary, java_command
 from ksql_spark.services.ports import HOST, free_port
 
 PREFERRED_PORT = 8081
@@ -98,7 +98,7 @@ class EmbeddedRegistry(EmbeddedService):
             "apicurio.import.work-dir": self._scratch,
         }
         return [
-            str(java_binary(JAVA_VERSION)),
+            *java_command(JAVA_VERSION),
             *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
             *(f"-D{name}={value}" for name, value in settings.items()),
             *("-jar", str(artifacts.unpacked(artifacts.REGISTRY) / "quarkus-run.jar")),
@@ -266,6 +266,10 @@ class RegistryOnDemand:
     def register(self, subject: str, schema: RegisteredSchema) -> int:
         """See SchemaRegistry."""
         return self._started().register(subject, schema)
+
+    def delete(self, subject: str) -> None:
+        """See SchemaRegistry."""
+        self._started().delete(subject)
 
     def subjects(self, schema_id: int) -> list[str]:
         """See SchemaRegistry."""

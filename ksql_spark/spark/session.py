@@ -62,6 +62,7 @@ _OPENED = (
 
 #: options of every JVM that runs Spark
 JAVA_OPTIONS = (
+    *java.OPTIONS,
     "-XX:+IgnoreUnrecognizedVMOptions",
     # with them, rows of Spark 4.3 have other values than were written: a join showed a number for a NULL
     "-XX:-UseCompactObjectHeaders",
@@ -72,7 +73,6 @@ JAVA_OPTIONS = (
     "-Dio.netty.allocator.smallCacheSize=32",
     "--sun-misc-unsafe-memory-access=allow",
     "--enable-native-access=ALL-UNNAMED",
-    "-Duser.timezone=UTC",
 )
 #: how the JVM's heap grows, and is given back (memory/SpareHeap.java)
 HEAP_OPTIONS = (

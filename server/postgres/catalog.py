@@ -19,6 +19,7 @@ from sqlglot import ErrorLevel, exp
 from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import IndexInfo, SourceDescription
+from ksql_spark.grammar.words import RESERVED
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.server.postgres import catalog_times, values
 from ksql_spark.server.postgres.catalog_queries import sqlite_query
@@ -65,8 +66,25 @@ _CATEGORIES = {
 }  # fmt: skip
 #: types whose functions have an underscore in their names
 _SPACED = frozenset(("date", "time", "timestamp", "numeric", "json", "jsonb"))
+#: functions that say whether something is so
+_IS_QUESTION = re.compile(
+    r"has_\w+_privilege|pg_has_role|pg_is_\w+|pg_\w+_is_(visible|updatable|publishable)"
+)
+#: casts whose results have one type, also without a value; those to other types are what their values are
+_CASTS = {
+    "text": values.TEXT, "varchar": values.TEXT, "int": values.INT4, "int4": values.INT4, "oid": values.INT4,
+    "smallint": values.INT4, "bigint": values.INT8, "boolean": values.BOOL, "regclass": values.INT4,
+}  # fmt: skip
 #: how names of functions begin that tools call at their start: one that is not there gives NULL
 _CATALOG_FUNCTIONS = ("pg_", "has_", "obj_", "col_", "shobj_", "txid_", "inet_", "_pg_")
+#: the catalog's other functions, which KSQL does not have
+_FUNCTIONS = frozenset((
+    "version", "current_database", "current_catalog", "current_schema", "current_schemas", "current_user",
+    "session_user", "user", "current_setting", "set_config", "format_type", "quote_ident", "quote_literal",
+    "quote_nullable", "parse_ident", "format", "to_regclass", "array_lower", "array_upper", "array_to_string",
+    "string_to_array", "generate_subscripts", "clock_timestamp", "statement_timestamp",
+    "transaction_timestamp",
+))  # fmt: skip
 #: what a query does; any other action, such as ATTACH, PRAGMA or a write, is refused
 _READING = (
     sqlite3.SQLITE_SELECT,
@@ -75,35 +93,37 @@ _READING = (
     sqlite3.SQLITE_RECURSIVE,
 )
 
+#: what a column of these relations is, by the mark behind its name; without one, a text
+_MARKS = {"?": values.BOOL, "#": values.INT4}
 _TABLES = """
-pg_namespace: oid nspname nspowner nspacl
-pg_class: oid relname relnamespace reltype reloftype relowner relam relfilenode reltablespace relpages
-  reltuples reltoastrelid relhasindex? relisshared? relpersistence relkind relnatts relchecks relhasrules?
-  relhastriggers? relhassubclass? relrowsecurity? relforcerowsecurity? relispopulated? relreplident
-  relispartition? relacl reloptions relpartbound
-pg_attribute: attrelid attname atttypid attlen attnum attndims atttypmod attnotnull? atthasdef?
-  atthasmissing? attidentity attgenerated attisdropped? attislocal? attinhcount attcollation attstattarget
-  attstorage attcompression attacl attoptions attfdwoptions
-pg_type: oid typname typnamespace typowner typlen typbyval? typtype typcategory typispreferred?
-  typisdefined? typdelim typrelid typelem typarray typnotnull? typbasetype typtypmod typndims typcollation
-  typdefault typinput typreceive typsend
-pg_index: indexrelid indrelid indnatts indnkeyatts indisunique? indisprimary? indisexclusion? indimmediate?
-  indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs indpred
-  indclass indcollation
-pg_constraint: oid conname connamespace contype condeferrable? condeferred? convalidated? conrelid contypid
-  conindid conparentid confrelid confupdtype confdeltype confmatchtype conkey confkey conislocal?
-  connoinherit?
-pg_database: oid datname datdba encoding datcollate datctype datistemplate? datallowconn? datconnlimit
-  dattablespace datacl
-pg_roles: oid rolname rolsuper? rolinherit? rolcreaterole? rolcreatedb? rolcanlogin? rolreplication?
-  rolconnlimit rolvaliduntil rolbypassrls? rolconfig
-pg_am: oid amname amtype
-pg_tablespace: oid spcname spcowner spcacl spcoptions
-pg_proc: oid proname pronamespace proowner prokind proretset? prorettype proargtypes proargnames proisagg?
-  pronargs proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic proallargtypes
-  proargmodes proacl
-pg_attrdef: oid adrelid adnum adbin
-pg_description: objoid classoid objsubid description
+pg_namespace: oid# nspname nspowner# nspacl
+pg_class: oid# relname relnamespace# reltype# reloftype# relowner# relam# relfilenode# reltablespace#
+  relpages# reltuples# reltoastrelid# relhasindex? relisshared? relpersistence relkind relnatts# relchecks#
+  relhasrules? relhastriggers? relhassubclass? relrowsecurity? relforcerowsecurity? relispopulated?
+  relreplident relispartition? relacl reloptions relpartbound
+pg_attribute: attrelid# attname atttypid# attlen# attnum# attndims# atttypmod# attnotnull? atthasdef?
+  atthasmissing? attidentity attgenerated attisdropped? attislocal? attinhcount# attcollation#
+  attstattarget# attstorage attcompression attacl attoptions attfdwoptions
+pg_type: oid# typname typnamespace# typowner# typlen# typbyval? typtype typcategory typispreferred?
+  typisdefined? typdelim typrelid# typelem# typarray# typnotnull? typbasetype# typtypmod# typndims#
+  typcollation# typdefault typinput typoutput typreceive typsend
+pg_index: indexrelid# indrelid# indnatts# indnkeyatts# indisunique? indisprimary? indisexclusion?
+  indimmediate? indisclustered? indisvalid? indisready? indislive? indisreplident? indkey indoption indexprs
+  indpred indclass indcollation
+pg_constraint: oid# conname connamespace# contype condeferrable? condeferred? convalidated? conrelid#
+  contypid# conindid# conparentid# confrelid# confupdtype confdeltype confmatchtype conkey confkey
+  conislocal? connoinherit?
+pg_database: oid# datname datdba# encoding# datcollate datctype datistemplate? datallowconn? datconnlimit#
+  dattablespace# datacl
+pg_roles: oid# rolname rolsuper? rolinherit? rolcreaterole? rolcreatedb? rolcanlogin? rolreplication?
+  rolconnlimit# rolvaliduntil rolbypassrls? rolconfig
+pg_am: oid# amname amtype
+pg_tablespace: oid# spcname spcowner# spcacl spcoptions
+pg_proc: oid# proname pronamespace# proowner# prokind proretset? prorettype# proargtypes proargnames
+  proisagg? pronargs# proisstrict? prosecdef? proleakproof? provolatile proparallel prosrc provariadic#
+  proallargtypes proargmodes proacl
+pg_attrdef: oid# adrelid# adnum# adbin
+pg_description: objoid# classoid# objsubid# description
 pg_settings: name setting unit category short_desc
 pg_tables: schemaname tablename tableowner tablespace hasindexes? hasrules? hastriggers? rowsecurity?
 pg_indexes: schemaname tablename indexname tablespace indexdef
@@ -112,15 +132,15 @@ pg_matviews: schemaname matviewname matviewowner definition
 information_schema.schemata: catalog_name schema_name schema_owner
 information_schema.tables: table_catalog table_schema table_name table_type is_insertable_into
 information_schema.views: table_catalog table_schema table_name view_definition
-information_schema.columns: table_catalog table_schema table_name column_name ordinal_position
-  column_default is_nullable data_type character_maximum_length numeric_precision numeric_scale
-  datetime_precision udt_catalog udt_schema udt_name is_identity is_generated is_updatable
+information_schema.columns: table_catalog table_schema table_name column_name ordinal_position#
+  column_default is_nullable data_type character_maximum_length# numeric_precision# numeric_scale#
+  datetime_precision# udt_catalog udt_schema udt_name is_identity is_generated is_updatable
 information_schema.routines: specific_catalog specific_schema specific_name routine_catalog routine_schema
   routine_name routine_type data_type
 information_schema.table_constraints: constraint_catalog constraint_schema constraint_name table_catalog
   table_schema table_name constraint_type
 information_schema.key_column_usage: constraint_catalog constraint_schema constraint_name table_catalog
-  table_schema table_name column_name ordinal_position
+  table_schema table_name column_name ordinal_position#
 """
 
 
@@ -148,6 +168,11 @@ class Session:
     process_id: int
 
 
+def is_function(name: str) -> bool:
+    """Whether a function, by its name in lower case, is one of the catalog."""
+    return name in _FUNCTIONS or name.startswith(_CATALOG_FUNCTIONS)
+
+
 class Catalog:
     """The catalog of some streams and tables. It is for a process that runs nothing else: what bounds
     SQLite's memory bounds that of the process (catalog_process.py), and ends it if a query takes too long.
@@ -169,8 +194,8 @@ class Catalog:
         self._db = sqlite3.connect(":memory:", isolation_level=None)
         self._db.execute(f"PRAGMA hard_heap_limit = {_MAX_HEAP}")
         self._db.execute("PRAGMA temp_store = MEMORY")  # counts, unlike files
-        #: (name of a relation, of its column) -> whether it is a boolean
-        self._booleans: set[str] = set()
+        #: columns of relations -> their types, if these are not texts
+        self._types_of_columns: dict[str, PgType] = {}
         self._oids: dict[str, int] = {"pg_class": _PG_CLASS}
         self._statements: dict[int, str] = {}
         #: of indexes: the statements that would create them, and their columns
@@ -181,9 +206,11 @@ class Catalog:
         for line in re.sub(r"\n +", " ", _TABLES).strip().splitlines():
             name, _, columns = line.partition(":")
             listed = columns.split()
-            self._booleans |= {column.rstrip("?") for column in listed if column.endswith("?")}
+            for column in listed:
+                if (type_ := _MARKS.get(column[-1])) is not None:
+                    self._types_of_columns[column[:-1]] = type_
             schema, _, table = name.rpartition(".")
-            self._create(schema or "pg_catalog", table, [one.rstrip("?") for one in listed])
+            self._create(schema or "pg_catalog", table, [one.rstrip("".join(_MARKS)) for one in listed])
         for limit, most in _LIMITS.items():
             self._db.setlimit(limit, most)
         #: oid of a function -> its arguments and result
@@ -298,19 +325,19 @@ class Catalog:
                 typelem=type_.element.oid if type_.element else 0, typrelid=0,
                 typarray=0 if type_.element else values.array_oid_of(type_) or 0,
                 typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
-                typispreferred=0, typinput="array_in" if type_.element else f"{type_.name}in",
-                typreceive=type_.oid, typsend=type_.oid,
+                typispreferred=0, typinput=_procedure(type_, "in"), typoutput=_procedure(type_, "out"),
+                typreceive=type_.oid, typsend=_procedure(type_, "send"),
             )  # fmt: skip
             self._add(  # by this function, drivers tell arrays from other types
                 "pg_catalog.pg_proc", oid=type_.oid, pronamespace=_PG_CATALOG, proowner=_OWNER, prokind="f",
-                proname=_receiver(type_), prorettype=type_.oid,
+                proname=_procedure(type_, "recv"), prorettype=type_.oid,
                 proretset=0, proargtypes="",
             )  # fmt: skip
         self._add(  # by which drivers know how long names may be
             "pg_catalog.pg_type", oid=19, typname="name", typnamespace=_PG_CATALOG, typowner=_OWNER,
             typlen=64, typbyval=0, typtype="b", typisdefined=1, typdelim=",", typcategory="S", typelem=0,
             typrelid=0, typarray=0, typbasetype=0, typtypmod=-1, typnotnull=0, typndims=0, typcollation=0,
-            typispreferred=0, typinput="namein", typreceive=0,
+            typispreferred=0, typinput="namein", typoutput="nameout", typreceive=0, typsend="namesend",
         )  # fmt: skip
         self._add(
             "pg_catalog.pg_database", oid=1, datname=DATABASE, datdba=_OWNER, encoding=6,
@@ -520,6 +547,7 @@ class Catalog:
             "_truncated": catalog_times.truncated,
             "_part": catalog_times.part,
             "_interval": _interval,
+            "_divided": _divided,
             "concat": lambda *items: "".join(str(one) for one in items if one is not None),
             "greatest": lambda *items: max((one for one in items if one is not None), default=None),
             "least": lambda *items: min((one for one in items if one is not None), default=None),
@@ -527,8 +555,8 @@ class Catalog:
             "current_database": lambda *_: DATABASE,
             "current_catalog": lambda *_: DATABASE,
             "current_schema": lambda *_: SCHEMA,
-            "current_schemas": lambda implicit=0, *_: _listed(
-                ["pg_catalog", SCHEMA] if implicit else [SCHEMA]
+            "current_schemas": lambda implicit=0, *_: (
+                _ARRAY + json.dumps(["pg_catalog", SCHEMA] if implicit else [SCHEMA])
             ),
             "current_user": lambda *_: self._session.user,
             "session_user": lambda *_: self._session.user,
@@ -537,7 +565,7 @@ class Catalog:
             "set_config": lambda name, value, *_: value,
             "pg_sleep": lambda *_: "",
             "pg_notify": _notify,
-            "_proc_name": {type_.oid: _receiver(type_) for type_ in values.TYPES}.get,
+            "_proc_name": {type_.oid: _procedure(type_, "recv") for type_ in values.TYPES}.get,
             "pg_get_function_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_identity_arguments": lambda oid: self._signatures.get(oid, ("", ""))[0],
             "pg_get_function_result": lambda oid: self._signatures.get(oid, ("", ""))[1],
@@ -557,7 +585,9 @@ class Catalog:
             "has_column_privilege": lambda *_: 1,
             "has_any_column_privilege": lambda *_: 1,
             "format_type": format_type,
-            "quote_ident": lambda name: name,
+            "quote_ident": _identifier,
+            "format": _formatted,
+            "pg_size_pretty": _size,
             "quote_literal": _literal,
             "quote_nullable": lambda value: "NULL" if value is None else _literal(value),
             "parse_ident": lambda name, *_: _listed(part.strip('"') for part in str(name).split(".")),
@@ -566,18 +596,19 @@ class Catalog:
             "array_lower": lambda items, *_: 1 if _items(items) else None,
             "array_upper": lambda items, *_: len(_items(items)) or None,
             "_numbers": _numbers,
-            "array_to_string": lambda items, mark, *_: str(items or "")[1:-1].replace(",", mark),
+            "array_to_string": lambda items, mark, *_: str(mark).join(_items(items)),
             "pg_get_viewdef": lambda oid, *_: self._statements.get(oid),
             "pg_get_constraintdef": lambda oid, *_: self._statements.get(oid),
             "pg_get_indexdef": lambda oid, at=0, *_: self._index(oid, at),
             "array": lambda *items: _listed(items),
             "to_regclass": oid_of,
             "_oid_of": oid_of,
+            "_type_of": oid_of,
             "_name_of": lambda oid: names.get(oid, oid),
             "_json": _json_array,
             "_texts": lambda items: json.dumps(_items(items)),
             "_at": _element,
-            "_any": lambda value, items: int(str(value) in str(items or "{}")[1:-1].split(",")),
+            "_any": lambda value, items: int(str(value) in _items(items)),
             "regexp": _matches,
             "_regexp_i": lambda pattern, text: _matches(pattern, text, ignores_case=True),
         }  # fmt: skip
@@ -664,29 +695,51 @@ class Catalog:
         return Answer(tuple(names), types, tuple(tuple(map(_unmarked, row)) for row in rows))
 
     def _type(self, expression: exp.Expr | None, name: str, column: Sequence[Any]) -> PgType:
-        inner = expression.unalias() if expression is not None else None
-        if isinstance(inner, exp.Cast) and inner.to.is_type("text", "varchar"):
-            return values.TEXT
-        is_number = isinstance(inner, exp.Cast) and inner.to.sql("postgres").lower() in ("int", "oid")
-        if is_number and not any(column):
-            return values.INT4  # also of a statement that has no values yet
-        column_name = inner.name.lower() if isinstance(inner, exp.Column) else name.lower()
-        is_boolean = isinstance(inner, (exp.Predicate, exp.Not, exp.Boolean, exp.And, exp.Or))
+        declared = self._declared(expression.unalias() if expression is not None else exp.column(name))
         there = [value for value in column if value is not None]
-        if there and all(isinstance(value, str) and value.startswith(_ARRAY) for value in there):
-            return values.array_of(values.TEXT)
-        if there and all(map(catalog_times.is_timestamp, there)):
-            return values.TIMESTAMP
-        if there and not isinstance(inner, exp.Literal) and all(map(catalog_times.is_date, there)):
-            return values.DATE
-        if (is_boolean or column_name in self._booleans) and all(value in (0, 1) for value in there):
+        if not there:
+            return declared or values.TEXT
+        if declared in (values.TEXT, values.INT8):
+            return declared
+        if declared == values.BOOL and all(value in (0, 1) for value in there):
             return values.BOOL
-        if there and all(isinstance(value, int) for value in there):
-            is_wide = isinstance(inner, exp.Count) or any(not -(2**31) <= value < 2**31 for value in there)
-            return values.INT8 if is_wide else values.INT4
-        if there and all(isinstance(value, float) for value in there):
-            return values.FLOAT8
-        return values.TEXT
+        if all(isinstance(value, str) and value.startswith(_ARRAY) for value in there):
+            return values.array_of(values.TEXT)
+        if all(map(catalog_times.is_timestamp, there)):
+            return values.TIMESTAMP
+        is_literal = isinstance(expression.unalias() if expression is not None else None, exp.Literal)
+        if not is_literal and all(map(catalog_times.is_date, there)):
+            return values.DATE
+        if all(isinstance(value, int) for value in there):
+            return values.INT8 if any(not -(2**31) <= value < 2**31 for value in there) else values.INT4
+        return values.FLOAT8 if all(isinstance(value, float) for value in there) else values.TEXT
+
+    def _declared(self, expression: exp.Expr) -> PgType | None:
+        """The type that an expression has whatever its value is; None: only its values tell."""
+        match expression:
+            case exp.Paren() | exp.Max() | exp.Min():
+                return self._declared(expression.this)
+            case exp.Column():
+                return self._types_of_columns.get(expression.name.lower())
+            case exp.Cast():
+                return _CASTS.get(expression.to.sql("postgres").lower().rpartition(".")[2])
+            case exp.Predicate() | exp.Not() | exp.Boolean() | exp.And() | exp.Or():
+                return values.BOOL
+            case exp.Count():
+                return values.INT8
+            case exp.Literal() if not expression.is_string:
+                return values.INT4 if expression.name.isdecimal() else None
+            case exp.Coalesce():
+                return self._declared(expression.this)
+            case exp.Case():
+                branches = [one.args["true"] for one in expression.args["ifs"]]
+                types = {self._declared(one) for one in branches}
+                return types.pop() if len(types) == 1 else None
+            case exp.Dot():
+                return self._declared(expression.expression)
+            case exp.Anonymous() if _IS_QUESTION.fullmatch(expression.name.lower()):
+                return values.BOOL
+        return None
 
 
 def _check_expression(problem: str) -> None:
@@ -706,15 +759,29 @@ def _check_expression(problem: str) -> None:
         raise CatalogError("0A000", f"A SELECT without FROM cannot compute this expression: {problem}.")
 
 
-def _receiver(type_: PgType) -> str:
-    """The name of the function that reads values of a type; by it, drivers tell types apart."""
+def _procedure(type_: PgType, task: str) -> str:
+    """The name of the function that reads or writes values of a type; by it, drivers tell types apart.
+
+    Args:
+        task: in or out, of text; recv or send, in binary.
+    """
     if type_.element:
-        return "array_recv"
-    return f"{type_.name}{'_' if type_.name in _SPACED else ''}recv"
+        return f"array_{task}"
+    return f"{type_.name}{'_' if type_.name in _SPACED else ''}{task}"
 
 
 def _notify(*_: Any) -> None:
     raise CatalogError("0A000", REFUSED["NOTIFY"])
+
+
+def _divided(number: Any, by: Any) -> Any:
+    if number is None or by is None:
+        return None
+    if by == 0:
+        raise CatalogError("22012", "division by zero")
+    if isinstance(number, int) and isinstance(by, int):
+        return abs(number) // abs(by) * (1 if (number < 0) == (by < 0) else -1)
+    return number / by
 
 
 def _interval(text: Any) -> None:
@@ -729,6 +796,67 @@ def _literal(value: Any) -> str | None:
     """
     doubled = str(value).replace("'", "''")
     return None if value is None else f"'{doubled}'"
+
+
+def _identifier(name: Any) -> str | None:
+    """QUOTE_IDENT: a name in quotes if it needs them."""
+    if name is None:
+        return None
+    return _quoted(str(name)) if str(name).upper() in RESERVED else _shown(str(name))
+
+
+_FORMATS = re.compile(r"%(?:%|(?:(\d+)\$)?(-?)(\d*)([sIL]))")
+
+
+def _formatted(pattern: Any, *arguments: Any) -> str | None:
+    """FORMAT: a text with arguments in the places of %s, %I (a name) and %L (a literal).
+
+    >>> _formatted("%2$s-%1$I, %L%%", "a b", 1)
+    '1-"a b", \'1\'%'
+    """
+    if pattern is None:
+        return None
+    next_ = 0
+
+    def one(found: re.Match[str]) -> str:
+        nonlocal next_
+        if found[0] == "%%":
+            return "%"
+        at = int(found[1]) if found[1] else next_ + 1
+        if not 0 < at <= len(arguments):
+            raise CatalogError("22023", "too few arguments for format()")
+        next_ = at
+        value = arguments[at - 1]
+        if found[4] == "I" and value is None:
+            raise CatalogError("22004", "null values cannot be formatted as an SQL identifier")
+        shown = {
+            "s": "" if value is None else str(value),
+            "I": _identifier(value) or "",
+            "L": _literal(value) or "NULL",
+        }[found[4]]
+        width = min(int(found[3] or 0), _MAX_BYTES)
+        return shown.ljust(width) if found[2] else shown.rjust(width)
+
+    if "%" in _FORMATS.sub("", str(pattern)):
+        raise CatalogError("22023", "format() knows %s, %I, %L and %%")
+    return _FORMATS.sub(one, str(pattern))
+
+
+def _size(number: Any) -> str | None:
+    """PG_SIZE_PRETTY: a number of bytes as people read it.
+
+    >>> [_size(n) for n in (10239, 10240, -20_480_000, 10**16)]
+    ['10239 bytes', '10 kB', '-20 MB', '9095 TB']
+    """
+    if number is None:
+        return None
+    size, units = abs(int(number)), ["bytes", "kB", "MB", "GB", "TB", "PB"]
+    halves = size * 2
+    while halves >= 2 * (10 * 1024) - (units[0] != "bytes") and len(units) > 1:
+        halves //= 1024
+        del units[0]
+    rounded = halves // 2 if units[0] == "bytes" else (halves + 1) // 2
+    return f"{'-' if number < 0 else ''}{rounded} {units[0]}"
 
 
 def _with_bounds(fields: Sequence[FieldInfo]) -> tuple[FieldInfo, ...]:
@@ -817,7 +945,9 @@ def _json_array(text: Any) -> str:
 
 
 def _items(text: Any) -> list[str]:
-    """The elements of an array ``{a,b}`` or a vector ``1 2``."""
+    """The elements of an array, as ``_unmarked`` knows it or ``{a,b}``, or of a vector ``1 2``."""
+    if isinstance(text, str) and text.startswith(_ARRAY):
+        return [str(one) for one in json.loads(text[len(_ARRAY) :])]
     inner = str(text or "").strip("{}")
     return re.split("[, ]", inner) if inner else []
 

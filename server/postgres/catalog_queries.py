@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from ksql_spark.grammar.words import KEYWORDS
+from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.names import CATALOG_SCHEMAS
 
 _REGEXPS = {
@@ -16,12 +18,73 @@ _REGEXPS = {
     "!~*": ("_REGEXP_I", True),
 }
 #: columns of pg_type with functions, which are shown by their names
-_PROCEDURES = ("typreceive", "typsend")
+_PROCEDURES = ("typreceive",)
 
 #: functions that return the present time, beside now()
 _CLOCKS = frozenset(("clock_timestamp", "statement_timestamp", "transaction_timestamp"))
 #: our functions that return times
 _TIMES = ("_NOW", "_TIMESTAMP", "_DATE", "_SHIFTED", "_TRUNCATED")
+
+
+#: what SQLite gives exactly as PostgreSQL, in a query without relations
+_EXACT = (
+    exp.Select, exp.Subquery, exp.Alias, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren,
+    exp.Column, exp.Placeholder, exp.DataType, exp.DataTypeParam, exp.Var, exp.Dot, exp.Interval,
+    exp.CurrentTimestamp, exp.CurrentDate, exp.TimestampTrunc, exp.DateTrunc, exp.ByteString, exp.RawString,
+    exp.National, exp.Limit, exp.Order, exp.Exists,
+    exp.Union, exp.Values, exp.Tuple, exp.TableAlias,
+    exp.Ordered, exp.Add, exp.Sub, exp.Neg, exp.Cast, exp.Is, exp.Not,
+)  # fmt: skip
+#: casts that SQLite does as PostgreSQL
+_EXACT_CASTS = frozenset((
+    "text", "varchar", "name", "timestamp", "timestamptz", "date", "interval", "oid", "regclass", "regtype",
+    "regproc", "regnamespace", "regrole",
+))  # fmt: skip
+
+
+def is_for_engine(query: exp.Expr, is_of_catalog: Callable[[str], bool]) -> bool:
+    """Whether a query without relations computes what only the engine computes as PostgreSQL does.
+
+    Args:
+        is_of_catalog: whether a function, by its name in lower case, is one of the catalog.
+    """
+    if query.find(exp.From) is not None:
+        return False
+    is_plain = True
+    for node in query.walk():
+        if isinstance(node, exp.Anonymous) and not is_of_catalog(node.name.lower()):
+            is_plain = False
+        elif isinstance(node, (*_OF_CATALOG, exp.Anonymous)):
+            return False
+        elif not isinstance(node, _EXACT):
+            is_plain = False
+        elif isinstance(node, exp.Literal):
+            is_plain &= node.is_string or node.name.isdecimal()
+        elif isinstance(node, exp.Cast):
+            to = node.to.sql("postgres").lower().rpartition(".")[2].strip('"').partition("(")[0]
+            is_int = to in ("int", "bigint") and isinstance(
+                node.this, (exp.Literal, exp.Placeholder, exp.Cast)
+            )
+            is_plain &= to in _EXACT_CASTS or is_int
+        elif isinstance(node, (exp.Add, exp.Sub)):
+            sides = (node.this.unnest(), node.expression.unnest())
+            is_plain &= any(
+                isinstance(one, (exp.CurrentTimestamp, exp.CurrentDate, exp.Interval))
+                or (
+                    isinstance(one, exp.Cast)
+                    and one.to.is_type("timestamp", "timestamptz", "date", "interval")
+                )
+                for one in sides
+            )
+    return not is_plain
+
+
+#: nodes of functions that only the catalog has
+_OF_CATALOG = (
+    exp.CurrentVersion, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser,
+    exp.SessionUser, exp.GenerateSeries, exp.Unnest, exp.Explode, exp.StringToArray,
+    exp.RegexpLike, exp.RegexpILike, exp.Operator, exp.CurrentSchemas, exp.Format, exp.ArrayToString, exp.Any,
+)  # fmt: skip
 
 
 def sqlite_query(query: exp.Expr) -> exp.Expr:
@@ -108,8 +171,8 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Substring(this=node.this, start=exp.Literal.number(1), length=node.expression)
         case exp.Add() | exp.Sub():
             return _sum(node)
-        case exp.Ordered():
-            node.set("nulls_first", None)
+        case exp.Div():
+            return exp.Anonymous(this="_DIVIDED", expressions=[node.this, node.expression])
         case (
             exp.CurrentCatalog()
             | exp.CurrentDatabase()
@@ -156,9 +219,52 @@ def _one(node: exp.Expr) -> exp.Expr:
             return exp.Anonymous(this="_ARRAY_AGG", expressions=[node.this.this, *by])
         case exp.Select() if any(_is_of_elements(one) for one in node.expressions):
             return _with_elements(node)
+        case exp.Select() if laterals := [one for one in node.args.get("joins") or () if _is_lateral(one)]:
+            for join in laterals:
+                _join_lateral(node, join)
         case exp.Array(expressions=[exp.Select() as inner]):
             return exp.Subquery(this=inner)
     return node
+
+
+def _is_lateral(join: exp.Join) -> bool:
+    return isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery)
+
+
+def _join_lateral(select: exp.Select, join: exp.Join) -> None:
+    """LATERAL (query): its rows as JSON, since in SQLite only a table function may read the row beside it."""
+    lateral = join.this
+    query, alias = lateral.this.this, lateral.alias
+    names = lateral.alias_column_names or query.named_selects
+    if not alias or "*" in names or any(isinstance(one, exp.Star) for one in select.expressions):
+        raise CatalogError("0A000", "Beside LATERAL, name the columns, and the query: no *.")
+    for item, name in zip(list(query.expressions), names, strict=True):
+        item.replace(exp.alias_(item.unalias().copy(), name, quoted=True))
+    values = exp.Anonymous(this="JSON_ARRAY", expressions=[exp.column(name, quoted=True) for name in names])
+    rows = exp.select(exp.Anonymous(this="JSON_GROUP_ARRAY", expressions=[values]))
+    rows = rows.from_(query.subquery(alias))
+    own = set(map(id, query.find_all(exp.Column)))
+    for column in [one for one in select.find_all(exp.Column) if id(one) not in own]:
+        is_whole = column.is_star and column.table == alias
+        if not (is_whole or (column.name in names and column.table in ("", alias))):
+            continue
+        places = range(len(names)) if is_whole else [names.index(column.name)]
+        items = [
+            exp.Anonymous(
+                this="JSON_EXTRACT",
+                expressions=[exp.column("value", alias), exp.Literal.string(f"$[{place}]")],
+            )
+            for place in places
+        ]
+        if column.parent is select and column.arg_key == "expressions":
+            at = column.index or 0
+            named = [exp.alias_(one, names[place]) for one, place in zip(items, places, strict=True)]
+            select.expressions[at : at + 1] = named
+            select.set("expressions", select.expressions)
+        else:
+            column.replace(items[0])
+    each = exp.Anonymous(this="JSON_EACH", expressions=[rows.subquery()])
+    join.set("this", exp.alias_(each, alias))
 
 
 def _sum(node: exp.Binary) -> exp.Expr:
@@ -226,8 +332,15 @@ def _cast(node: exp.Cast) -> exp.Expr:
     if to in ("regclass", "regtype", "regproc", "regnamespace", "regrole"):
         is_cast = isinstance(node.this, exp.Cast) and node.this.to.is_type("text")
         is_text = is_cast or (isinstance(node.this, exp.Literal) and node.this.is_string)
-        return exp.Anonymous(this="_OID_OF" if is_text else "_NAME_OF", expressions=[node.this])
+        if to == "regtype":
+            name = "_TYPE_OF" if is_text else "FORMAT_TYPE"
+        else:
+            name = "_OID_OF" if is_text else "_NAME_OF"
+        return exp.Anonymous(this=name, expressions=[node.this])
     if to in ("text", "varchar", "name", "char"):
+        if _is_call(node.this, "_OID_OF", "_TYPE_OF"):  # a name that is looked up, and shown again
+            shown = "_NAME_OF" if _is_call(node.this, "_OID_OF") else "FORMAT_TYPE"
+            return exp.Anonymous(this=shown, expressions=[node.this])
         if isinstance(node.this, exp.Column) and node.this.name.lower() in _PROCEDURES:
             return exp.Anonymous(this="_PROC_NAME", expressions=[node.this])
         return exp.cast(node.this, "text")

@@ -147,10 +147,10 @@ class Channel:
             raise ConnectionResetError("the client did not take what it was sent") from None
 
     async def refuse(self, state: str, message: str) -> bool:
-        """Send the reason why the connection ends; returns False."""
+        """Send the reason why the connection ends; returns False. Raises as `flush`."""
         fields = Failure(state, message).fields | {"S": "FATAL", "V": "FATAL"}
         self._writer.write(messages.ErrorResponse(fields=fields).to_wire())
-        await self._writer.drain()
+        await self.flush()
         return False
 
     async def encrypt(self, tls: ssl.SSLContext) -> None:

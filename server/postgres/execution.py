@@ -59,10 +59,8 @@ _MAX_NAMED = 1_000
 _ROWS_AT_ONCE = 500
 #: bytes of results of the catalog that the portals and cursors of a connection hold
 _MAX_HELD_BYTES = 64 << 20
-#: what conditions give for NULL: on this port, what SQL says, unless the client sets it
-_NULLS = "ksql.sql.nulls"
-#: what a text literal is: on this port, without a type, unless the client sets it
-_LITERALS = "ksql.sql.literals"
+#: what NULL, texts, functions and operators mean on this port, unless the client sets it
+MEANING = {"ksql.sql.nulls": "ansi", "ksql.sql.literals": "untyped", "ksql.sql.dialect": "postgres"}
 #: statements that answer with rows and change nothing
 _READING = frozenset(("SHOW", "LIST", "DESCRIBE", "EXPLAIN"))
 
@@ -269,14 +267,14 @@ class Execution:
                 self.check_room("cursors", len(self._cursors), held + inner.size)
                 await self.open(inner)
                 inner.prepared = Prepared(inner.prepared.statement.without_tree(), inner.prepared.types)
+                inner.outlives_commit = statement.details["is_held"]
+                inner.is_committed = inner.outlives_commit and not self.is_in_transaction
                 self._cursors[name] = inner
             case Kind.FETCH:
                 await self._open_fetch(portal)
             case Kind.CLOSE:
                 name = statement.details["name"]
-                for closed in [name] if name is not None else list(self._cursors):
-                    if (cursor := self._cursors.pop(closed, None)) is not None:
-                        await cursor.close()
+                await self._close_cursors([name] if name is not None else list(self._cursors))
             case Kind.COPY:
                 await self._open_copy(portal)
             case Kind.INSERT:
@@ -296,10 +294,8 @@ class Execution:
                 raise Failure("42P02", f"There is no parameter ${one}.")
         named = {parameters.name_of(one): arguments[one - 1] for one in statement.parameters}
         properties = dict(self.settings.properties)
-        if statement.is_read or statement.tag in ("UPDATE", "DELETE"):
-            properties = {_NULLS: "ansi"} | properties
         if statement.is_read or statement.changes_rows:
-            properties = {_LITERALS: "untyped"} | properties
+            properties = MEANING | properties
         text = (
             await self._channel.work_on(statement.for_values, arguments)
             if statement.has_casts
@@ -476,6 +472,12 @@ class Execution:
                 del self.portals[name]
                 await portal.close()
 
+    async def _close_cursors(self, names: Sequence[str]) -> None:
+        """Close those of these cursors that are there."""
+        for name in names:
+            if (cursor := self._cursors.pop(name, None)) is not None:
+                await cursor.close()
+
     async def _local(self, statement: PgStatement, portal: Portal) -> None:
         match statement.tag:
             case "BEGIN":
@@ -487,8 +489,8 @@ class Execution:
             case "COMMIT" | "ROLLBACK":
                 self.is_in_transaction = False
                 for cursor in self._cursors.values():
-                    await cursor.close()
-                self._cursors.clear()
+                    cursor.is_committed |= cursor.outlives_commit and statement.tag == "COMMIT"
+                await self._close_cursors([n for n, one in self._cursors.items() if not one.is_committed])
                 await self.close_portals(but=portal)
             case "SET":
                 self.set(statement.details["name"], statement.details["value"])
@@ -496,11 +498,11 @@ class Execution:
                 self.set(statement.details["name"], None)
             case "DISCARD":
                 if statement.details["name"].upper() == "ALL":
+                    if self.is_in_transaction:
+                        raise Failure("25001", "DISCARD ALL cannot run inside a transaction block")
                     self.set("all", None)
                     self.prepared.clear()
-                    for cursor in self._cursors.values():
-                        await cursor.close()
-                    self._cursors.clear()
+                    await self._close_cursors(list(self._cursors))
             case "DEALLOCATE":
                 name = statement.details["name"]
                 if name.upper() == "ALL":

@@ -18,7 +18,9 @@ _STATES = {
     "FORBIDDEN": "42501", "NOT_READY": "57P03", "STOPPED": "57P01", "STATEMENT_TIMEOUT": "57014",
     "STATEMENT_CANCELLED": "57014", "SOURCE_EXISTS": "42P07", "STATEMENT_TOO_LONG": "54000",
     "PUSH_LIMIT": "53400", "PUSH_SHARE": "53400", "PULL_LIMIT": "53400", "DISK_FULL": "53100",
-    "INTERNAL": "XX000",
+    "INTERNAL": "XX000", "FUNCTION_ARGUMENTS": "42883", "FUNCTION_AMBIGUOUS": "42725",
+    "ARITHMETIC_TYPES": "42883", "COMPARISON_TYPES": "42883", "CAST_UNSUPPORTED": "42846",
+    "NOT_GROUPED": "42803", "LITERAL_SYNTAX": "22P02", "TIMESTAMP_TEXT": "22007",
 }  # fmt: skip
 
 #: statements of PostgreSQL that are not there, and what to do
@@ -64,6 +66,8 @@ class CatalogError(Exception):
 
 def _sqlstate(error: KsqlError) -> str:
     """The SQLSTATE of an error: 57P03 if the server is not ready, 58000 if a system that it uses fails."""
+    if error.condition == "VALUE_REFUSED":
+        return str(error.parameters["state"])
     if error.condition in _STATES:
         return _STATES[error.condition]
     if error.code // 10_000 == 4:

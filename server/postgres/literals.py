@@ -43,6 +43,26 @@ def is_escaped(word: Token, text: Token) -> bool:
     return is_text and word.token_type == TokenType.VAR and word.text.upper() == "E"
 
 
+_UNICODE = r"{0}(?:({0})|([0-9a-fA-F]{{4}})|\+([0-9a-fA-F]{{6}})|(.?))"
+
+
+def with_code_points(text: str, escape: str = "\\") -> str | None:
+    r"""The text that ``U&'text' UESCAPE 'escape'`` stands for; None: an escape in it is none.
+
+    >>> with_code_points(r"d\0061t\+000061 \\"), with_code_points("d!0061", "!"), with_code_points(r"\00")
+    ('data \\', 'da', None)
+    """
+    pattern = re.compile(_UNICODE.format(re.escape(escape)), re.DOTALL)
+    if any(found[4] is not None for found in pattern.finditer(text)):
+        return None
+    codes = (int(found[2] or found[3], 16) for found in pattern.finditer(text) if not found[1])
+    if any(code >= 0x110000 or not code for code in codes):
+        return None
+    whole = pattern.sub(lambda found: found[1] or chr(int(found[2] or found[3], 16)), text)
+    # two escapes may be the surrogates of one character
+    return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def unescaped(text: str) -> str:
     r"""The text that ``E'text'`` stands for.
 
@@ -78,7 +98,9 @@ def cast_text(text: str, type_: str) -> str | None:
         listed = ", ".join("NULL" if one is None else _element(one, inner) for one in elements)
         return f"CAST(ARRAY[{listed}] AS {type_})"
     if (number := _NUMBERS.get(type_)) is not None:  # an index finds only constants
-        return text.strip() if number.fullmatch(text.strip()) else None
+        if not number.fullmatch(text.strip()):
+            return None
+        return f"CAST({text.strip()} AS BIGINT)" if type_ == "BIGINT" else text.strip()
     if (digits := _HEX.fullmatch(text)) is not None and type_ == "BYTES":
         return f"CAST({quoted(base64.b64encode(bytes.fromhex(digits[1])).decode())} AS BYTES)"
     read = _READ.get(type_)

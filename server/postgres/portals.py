@@ -74,6 +74,9 @@ class Portal:
     copying: CopyOptions | None = None
     #: of a result that the server keeps whole, bytes
     held: int = 0
+    #: of a cursor: whether it outlives COMMIT, and whether it has outlived one, so that ROLLBACK spares it
+    outlives_commit: bool = False
+    is_committed: bool = False
     is_open: bool = False
     is_done: bool = False
     #: of the next batch; a FETCH with a timeout leaves it to the next FETCH

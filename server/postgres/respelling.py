@@ -6,6 +6,7 @@ ILIKE and ``now()`` become calls, ``= ANY (array)`` becomes IN. Everything else 
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,7 +17,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
 from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.literals import NUMERIC, cast_text, is_escaped, list_of, quoted, unescaped
+from ksql_spark.server.postgres.literals import (
+    NUMERIC,
+    cast_text,
+    is_escaped,
+    list_of,
+    quoted,
+    unescaped,
+    with_code_points,
+)
 from ksql_spark.server.postgres.names import DATABASE, SCHEMA, is_name, name_of, written_name
 
 #: types that KSQL spells in another way
@@ -287,12 +296,29 @@ class _Respelling:
             return None
         if is_escaped(self._tokens[at], self._tokens[at + 1]):
             return at + 1, quoted(unescaped(self._tokens[at + 1].text))
+        if self._word(at) == "U" and self._text_at(at + 1) == "&" and at + 2 < len(self._tokens):
+            return self._code_points_at(at)
         if self._word(at) in _TIMES and self._word(at - 1) not in ("OF", ".", "AS"):
             last, type_ = self.type_at(at)
             if last + 1 < len(self._tokens) and self._tokens[last + 1].token_type == TokenType.STRING:
                 text = self._tokens[last + 1].text
                 return last + 1, cast_text(text, type_) or f"CAST({quoted(text)} AS {type_})"
         return None
+
+    def _code_points_at(self, at: int) -> tuple[int, str] | None:
+        """As `_literal_at`, of ``U&'…'``, also with UESCAPE behind it. Raises Failure."""
+        text, last, escape = self._tokens[at + 2], at + 2, "\\"
+        if not (self._is_joined_to(at + 1) and self._is_joined_to(at + 2)):
+            return None
+        if text.token_type != TokenType.STRING:
+            raise Failure("0A000", 'U&"…" is not supported: write the name itself.')
+        if self._word(at + 3) == "UESCAPE":
+            last, escape = at + 4, self._text_at(at + 4)
+        if len(escape) != 1 or escape in "+'\"" or escape.isspace() or escape in string.hexdigits:
+            raise Failure("42601", "invalid Unicode escape character")
+        if (whole := with_code_points(text.text, escape)) is None:
+            raise Failure("42601", "invalid Unicode escape")
+        return last, quoted(whole)
 
     def _end_of_name(self, at: int) -> int:
         """The last token of a name with its schemas."""

@@ -14,6 +14,8 @@ from ksql_spark import deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
 from ksql_spark.grammar.cursor import Cursor
+from ksql_spark.server.postgres.catalog import is_function
+from ksql_spark.server.postgres.catalog_queries import is_for_engine
 from ksql_spark.server.postgres.copying import copy_options
 from ksql_spark.server.postgres.failures import REFUSED, Failure
 from ksql_spark.server.postgres.inserts import read_insert
@@ -247,7 +249,8 @@ def _query(piece: StatementText) -> PgStatement:
         is_catalogs = any(one.is_catalogs for one in named)
         if not named or is_catalogs:
             tree = tree_of(piece, piece.tokens)
-            if tree is not None or is_catalogs:
+            is_own = tree is None or is_catalogs or not is_for_engine(tree, is_function)
+            if is_own and (tree is not None or is_catalogs):
                 return PgStatement(Kind.CATALOG, piece.text, "SELECT", tree=tree)
     return replace(_ksql(Kind.QUERY, piece, "SELECT"), labels=tuple(labels(piece.tokens)))
 
@@ -293,12 +296,13 @@ class _Reader(Cursor):
         if self.is_word("SCROLL"):
             raise Failure("0A000", "SCROLL is not supported: a cursor goes forward only. Leave the word out.")
         self.expect_word("CURSOR")
-        if self.one_of("WITH", "WITHOUT"):
-            self.expect_word("HOLD")
+        is_held = self.word("WITH", "HOLD")
+        if not is_held:
+            self.word("WITHOUT", "HOLD")
         self.expect_word("FOR")
         inner = self._inner(self.at, len(self._tokens))
         self.skip(len(self._tokens) - self.at)
-        return self._statement(Kind.DECLARE, inner, name=name)
+        return self._statement(Kind.DECLARE, inner, name=name, is_held=is_held)
 
     def fetch(self) -> PgStatement:
         """FETCH or MOVE [FORWARD | NEXT] [count | ALL] [FROM | IN] name [WITH (timeout = '1s')]."""

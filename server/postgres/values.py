@@ -104,7 +104,10 @@ class _Span(NamedTuple):
                 return b"-infinity" if number < 0 else b"infinity"
             _, year, rest = re.split(r"^([+-]?\d+)", value)
             value = f"{int(year):04}{rest}" if int(year) > 0 else f"{1 - int(year):04}{rest} BC"
-        return value.replace("T", " ").encode()
+        whole, _, fraction = value.replace("T", " ").partition(".")
+        digits, space, era = fraction.partition(" ")  # … BC
+        digits = digits.rstrip("0")
+        return f"{whole}{'.' if digits else ''}{digits}{space}{era}".encode()
 
 
 def _is_far(value: str) -> bool:
@@ -123,6 +126,11 @@ def _date_binary(value: str) -> bytes:
     return _DAYS.layout.pack(
         _DAYS.number(value) if _is_far(value) else (datetime.date.fromisoformat(value) - _EPOCH).days
     )
+
+
+def _time_text(value: str) -> bytes:
+    """A TIME with its seconds, which the REST API leaves out where they are 0."""
+    return f"{value}:00".encode() if value.count(":") == 1 else value.encode()
 
 
 def _time_binary(value: str) -> bytes:
@@ -159,8 +167,23 @@ def _numeric_binary(value: Any) -> bytes:
     return head + b"".join(struct.pack("!H", group) for group in groups)
 
 
+#: from this power of ten on, and below the other one, a DOUBLE is written with an exponent
+_EXPONENT, _NEGATIVE_EXPONENT = 15, -4
+
+
 def _float_text(value: Any) -> bytes:
-    return str(value).encode()
+    """A DOUBLE as PostgreSQL writes it: the shortest digits.
+
+    >>> [_float_text(one) for one in (2.0, 0.1, 1e15, -1.5e-7, "NaN", 0.0001)]
+    [b'2', b'0.1', b'1e+15', b'-1.5e-07', b'NaN', b'0.0001']
+    """
+    if isinstance(value, str) or value == 0:  # NaN and infinities
+        return str(value).removesuffix(".0").encode()
+    digits = Decimal(repr(value)).normalize()
+    if _NEGATIVE_EXPONENT <= digits.adjusted() < _EXPONENT:
+        return f"{digits:f}".encode()
+    shown = f"{digits.scaleb(-digits.adjusted()):f}e{digits.adjusted():+03d}"
+    return shown.encode()
 
 
 BOOL = PgType(16, "bool", 1, "boolean", _bool, lambda value: b"\x01" if value else b"\x00")
@@ -175,7 +198,7 @@ FLOAT8 = PgType(
     701, "float8", 8, "double precision", _float_text, lambda value: struct.pack("!d", float(value))
 )
 DATE = PgType(1082, "date", 4, "date", _DAYS.text, _date_binary)
-TIME = PgType(1083, "time", 8, "time without time zone", _plain, _time_binary)
+TIME = PgType(1083, "time", 8, "time without time zone", _time_text, _time_binary)
 TIMESTAMP = PgType(1114, "timestamp", 8, "timestamp without time zone", _MOMENTS.text, _timestamp_binary)
 NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".encode(), _numeric_binary)
 

@@ -39,6 +39,9 @@ class FakeRegistry:
         self._latest[subject] = self._by_id[registered.id] = registered
         return registered.id
 
+    def delete(self, subject: str) -> None:
+        self._latest.pop(subject, None)
+
     @property
     def address(self) -> str | None:
         return None

@@ -144,3 +144,8 @@ def test_conditions_are_those_of_duckdb(frame: Any, base: duckdb.DuckDBPyConnect
         assert [row[1 + i] for row in got] == right, f"{first + i}: {text}"
         assert [row[1 + BATCH + i] for row in got] == right, f"reporting, {first + i}: {text}"
         assert [row[1 + 2 * BATCH + i] for row in got] == [r is True for r in right], f"WHERE: {text}"
+
+
+def test_a_text_that_is_no_number_is_null_beside_nan(local_spark: Any) -> None:
+    condition = lower(bound("TRY_CAST('x' AS DOUBLE) = SQRT(-1E0)"))
+    assert local_spark.sql(f"SELECT {condition}").first()[0] is None

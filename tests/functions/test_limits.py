@@ -90,6 +90,7 @@ CASES: dict[str, list[tuple[list[Any], Any, list[Any]]]] = {
         (["abcdef", "abcdef"], "abcdefabcdef", ["abcdef", "abcdefg"]),
         ([b"abcdef", b"abcdef"], b"abcdefabcdef", [b"abcdef", b"abcdefg"]),
     ],
+    "PG_CONCAT": [(["abcdef", "abcdef"], "abcdefabcdef", ["abcdef", "abcdefg"])],
     "CONCAT": [
         (["abcdef", Typed(None, STRING), "abcdef"], "abcdefabcdef", ["äöü", "äöü", Typed(None, STRING), "a"]),
         ([b"abcdef", b"abcdef"], b"abcdefabcdef", [b"abcdef", b"abcdefg"]),

@@ -147,7 +147,7 @@ def test_late_records_are_counted(
     sink.close()
     (answer,) = run(server, "DESCRIBE counted EXTENDED;")
     assert answer.source_description.error_stats.startswith("processing-errors: 1  late-records-dropped: 2")
-    advice = "Late records of CTAS_COUNTED_1: GRACE PERIOD 10 SECONDS would have kept 99 % of them, "
+    advice = "Late records of CTAS_COUNTED_1: 2; GRACE PERIOD 10 SECONDS would have kept 99 % of them, "
     assert advice in answer.source_description.statistics
 
 

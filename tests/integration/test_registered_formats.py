@@ -14,7 +14,8 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, header
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-from ksql_spark.engine import Engine
+from ksql_spark.engine import Engine, Request
+from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration.topic_records import records
@@ -55,6 +56,34 @@ def test_without_a_registry_one_is_started_for_the_first_statement_that_needs_it
     assert latest is not None and record.value[:5] == b"\0" + latest.id.to_bytes(4, "big")
     inferred = engine.services.metastore.find("INFERRED")
     assert inferred is not None and [str(c.type) for c in inferred.schema.value] == ["INTEGER"]
+
+
+@pytest.mark.parametrize("format_", ["AVRO", "PROTOBUF", "JSON_SR"])
+def test_schemas_of_the_embedded_registry_go_with_their_topic(
+    execute: Callable[[str], Any],
+    engine: Engine,
+    kafka_admin: KafkaAdmin,
+    topic_names: Callable[[str], str],
+    format_: str,
+) -> None:
+    topic = topic_names("gone")
+    create = f"CREATE STREAM gone (k STRING KEY, v {{}}) WITH (KAFKA_TOPIC = '{topic}', FORMAT = '{format_}'"
+    create += ", PARTITIONS = 1);"
+    execute(create.format("INT"))
+    execute("INSERT INTO gone (k, v) VALUES ('a', 1);")
+    execute("DROP STREAM gone DELETE TOPIC;")
+    execute(create.format("STRING"))
+    execute("INSERT INTO gone (k, v) VALUES ('a', 'b');")
+    assert len(records(kafka_admin, topic, 1)) == 1
+    execute("DROP STREAM gone;")
+    kafka_admin.delete_topics([topic])  # by another program, which leaves the schemas
+    with pytest.raises(KsqlError, match=f"rejected the columns' schema for subject {topic}-value: .*ncompat"):
+        engine.execute(Request(create.format("BOOLEAN")))
+    assert kafka_admin.topic(topic) is None
+    registry = engine.services.registry
+    assert registry is not None
+    registry.delete(f"{topic}-value")
+    registry.delete(f"{topic}-value")
 
 
 def test_writers_of_several_versions_are_read_as_the_columns(

@@ -178,7 +178,6 @@ def test() -> int:
     return _java(
         *JAVA_OPTIONS,
         *HEAP_OPTIONS,
-        "-Dfile.encoding=UTF-8",
         f"-Dlog4j2.configurationFile={ROOT / 'tests' / 'jvm' / 'log4j2.properties'}",
         f"-Dksql.python={sys.executable}",
         f"-Dksql.root={ROOT}",

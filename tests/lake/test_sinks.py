@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake import sinks
+from ksql_spark.lake import sinks, tables
 from ksql_spark.lake.sinks import Range, SinkRun, Sinks, SinkStatus, next_range
 from ksql_spark.lake.tables import Refusal, Report
 from ksql_spark.metastore.catalog import Catalog
@@ -56,6 +56,29 @@ def test_a_backlog_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.Monke
     assert (run.status.lag, run.status.rows, run.status.commits) == (0, 28, 3)
     version = DeltaTable(str(tmp_path)).version()
     assert run.commit() is False and DeltaTable(str(tmp_path)).version() == version
+
+
+def test_a_table_is_opened_when_there_is_something_to_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_table(type_: str, spec: Any) -> Any:
+        opened.append(spec.topic)
+        return tables.open_table(type_, spec)
+
+    monkeypatch.setattr(sinks, "open_table", open_table)
+    topic = Topic(3)
+    run = run_of(topic, tmp_path)
+    run.commit()
+    run.failed("Kafka was away")
+    assert [run.commit() for _ in range(5)] == [False] * 5
+    assert opened == ["s:one"] and run.status.state == "RUNNING"
+    topic.ends = {0: 4}
+    assert [run.commit() for _ in range(5)] == [False] * 5
+    topic.id = "two"  # recreated, with as many records
+    run.commit()
+    assert opened == ["s:one", "s:one", "s:two"] and numbers(tmp_path) == sorted([*range(4), *range(4)])
 
 
 def test_another_run_goes_on_where_the_table_is(tmp_path: Path) -> None:

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.config import Config
+from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.distribution import Tasks, assign, tasks_text, waits_for
+from ksql_spark.plan.planner import lower
 from ksql_spark.plan.stages import Plan
+from tests.analyzer.binding import bind, run
 from tests.plans.plan_files import FOLDER, planned
 
 FILES = sorted(FOLDER.glob("*.sql"))
@@ -63,6 +67,17 @@ def test_one_partition_needs_no_exchange() -> None:
             for number, stage in enumerate(query.plan.stages):
                 if not stage.by_event_time:
                     assert not tasks(query.plan, number, partitions=1).is_exchanged
+
+
+def test_rows_of_a_union_all_are_exchanged() -> None:
+    store = MetaStore()
+    for name in "ab":
+        properties = f"KAFKA_TOPIC = '{name}', VALUE_FORMAT = 'JSON', PARTITIONS = 1"
+        run(f"CREATE STREAM {name} (k INT KEY, v INT) WITH ({properties});", store)
+    union = "FROM (SELECT * FROM a UNION ALL SELECT * FROM b)"
+    for what in ("COUNT(*)", "LATEST_BY_OFFSET(k)"):
+        bound = bind(f"CREATE TABLE n AS SELECT v, {what} AS n {union} GROUP BY v;", store)
+        assert tasks(lower(bound.root, bound.sink, Config({}), "CTAS_N_1"), partitions=1).is_exchanged
 
 
 def test_of_rows_of_equal_times_a_tables_comes_first_then_that_of_a_stream_in_its_place() -> None:

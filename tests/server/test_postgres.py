@@ -67,7 +67,11 @@ EXPECTED = (
     [1, -2], {"NAME": "Ann"}, "x",
 )  # fmt: skip
 #: what requests of the port say about NULL
-SQL_NULLS = {"ksql.sql.literals": "untyped", "ksql.sql.nulls": "ansi"}
+MEANING = {
+    "ksql.sql.dialect": "postgres",
+    "ksql.sql.literals": "untyped",
+    "ksql.sql.nulls": "ansi",
+}
 
 
 atexit.register(catalog_process.CatalogProcesses.close, CATALOGS)
@@ -89,9 +93,9 @@ FAR = [
      2_921_940, 252_455_616_000_001_000),
     ("0000-02-29", "0000-02-29T23:59:59.999", b"0001-02-29 BC", b"0001-02-29 23:59:59.999 BC",
      -730_426, -63_108_720_000_001_000),
-    ("-0043-03-15", "-0043-03-15T10:00:00.000", b"0044-03-15 BC", b"0044-03-15 10:00:00.000 BC",
+    ("-0043-03-15", "-0043-03-15T10:00:00.000", b"0044-03-15 BC", b"0044-03-15 10:00:00 BC",
      -746_117, -64_464_472_800_000_000),
-    ("-4713-11-24", "-4713-11-24T00:00:00.000", b"4714-11-24 BC", b"4714-11-24 00:00:00.000 BC",
+    ("-4713-11-24", "-4713-11-24T00:00:00.000", b"4714-11-24 BC", b"4714-11-24 00:00:00 BC",
      -2_451_545, -211_813_488_000_000_000),
     ("-4713-11-23", "-4713-11-23T23:59:59.999", b"-infinity", b"-infinity", -(2**31), -(2**63)),
     ("-5877641-06-23", "-292275055-05-16T16:47:04.192", b"-infinity", b"-infinity", -(2**31), -(2**63)),
@@ -203,7 +207,7 @@ def test_a_lookup_needs_no_query(port: Port, monkeypatch: pytest.MonkeyPatch, is
     monkeypatch.setattr(port.engine, "look_up", lambda *request: asked.append(request) or answer)
     with port.connect() as connection:
         assert connection.execute("SELECT * FROM rides WHERE i = %s", (7,)).fetchall() == [EXPECTED]
-    assert asked == [("SELECT * FROM rides WHERE i = :p1;", SQL_NULLS, {"p1": 7}, None, ALL_RIGHTS)]
+    assert asked == [("SELECT * FROM rides WHERE i = :p1;", MEANING, {"p1": 7}, None, ALL_RIGHTS)]
     assert port.engine.requests == []
 
 
@@ -347,12 +351,12 @@ def test_changed_rows_are_counted(port: Port) -> None:
 def test_properties_of_the_connection(port: Port) -> None:
     with port.connect(options="-c auto.offset.reset=earliest") as connection:
         connection.execute("SELECT * FROM rides EMIT CHANGES LIMIT 1")
-        assert port.engine.requests[-1].properties == SQL_NULLS | {"auto.offset.reset": "earliest"}
+        assert port.engine.requests[-1].properties == MEANING | {"auto.offset.reset": "earliest"}
         connection.execute("SET application_name = 'me'")
         assert connection.execute("SHOW application_name").fetchone() == ("me",)
         connection.execute("UNSET 'auto.offset.reset'")
         connection.execute("SELECT * FROM rides")
-        assert port.engine.requests[-1].properties == SQL_NULLS
+        assert port.engine.requests[-1].properties == MEANING
 
 
 def test_a_property_that_is_refused_is_not_kept(port: Port) -> None:
@@ -360,7 +364,7 @@ def test_a_property_that_is_refused_is_not_kept(port: Port) -> None:
         with pytest.raises(psycopg.Error, match=r"no\.such\.thing"):
             connection.execute("SET 'no.such.thing' = '1'")
         connection.execute("SELECT * FROM rides")
-        assert port.engine.requests[-1].properties == SQL_NULLS
+        assert port.engine.requests[-1].properties == MEANING
 
 
 def test_an_error_has_its_place_and_the_connection_goes_on(port: Port) -> None:
@@ -732,7 +736,11 @@ def test_too_much_of_the_catalog_is_refused(catalog_db: Catalog, query: str) -> 
 
 
 #: what requests of the port have for NULL
-SQL_NULLS = {"ksql.sql.literals": "untyped", "ksql.sql.nulls": "ansi"}
+MEANING = {
+    "ksql.sql.dialect": "postgres",
+    "ksql.sql.literals": "untyped",
+    "ksql.sql.nulls": "ansi",
+}
 
 
 @pytest.fixture(scope="session")

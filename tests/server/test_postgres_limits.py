@@ -6,6 +6,7 @@ import contextlib
 import copy
 import gc
 import random
+import select
 import socket
 import struct
 import threading
@@ -571,7 +572,9 @@ def test_rows_of_fetch_are_sent_as_they_come(port: Port) -> None:
         goes_on.set()
 
 
-def test_a_connection_ends_with_its_token(port: Port, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def bearer(port: Port, monkeypatch: pytest.MonkeyPatch) -> Principal:
+    """Who connects to the port: a client whose token expires soon."""
     bearer = replace(ANYBODY, name="ada", expires=time.time() + 2)
 
     async def principal(*_: Any) -> Principal:
@@ -579,8 +582,31 @@ def test_a_connection_ends_with_its_token(port: Port, monkeypatch: pytest.Monkey
 
     logins = SimpleNamespace(is_on=True, principal=principal)
     monkeypatch.setattr(port._listener, "_logins", logins)
+    return bearer
+
+
+@pytest.mark.parametrize("text", ["SELECT pg_sleep(600)", "SELECT * FROM rides EMIT CHANGES", ""])
+def test_a_connection_ends_with_its_token(port: Port, bearer: Principal, text: str) -> None:
+    stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], ends=False)
+    port.engine.stream = lambda: stream
     with (
         port.connect(user="bearer", password="token") as connection,
         pytest.raises(psycopg.OperationalError, match=r"The token has expired. Connect again"),
     ):
-        connection.execute("SELECT pg_sleep(600)")
+        if not text:  # it waits for nothing until then
+            assert select.select([connection.fileno()], [], [], SOON_S)[0]
+        connection.execute(text or "SELECT 1")
+    if text.endswith("CHANGES"):
+        assert stream.closed.wait(SOON_S)
+
+
+def test_a_client_that_reads_nothing_keeps_no_query_beyond_its_token(
+    port: Port, bearer: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port._listener, "_limits", port._listener._limits._replace(send_s=3))
+    rows = [Row(["x" * 100_000]) for _ in range(300)]
+    stream = FakeStream("PUSH", [ResultColumn("K", "STRING")], rows, ends=False)
+    port.engine.stream = lambda: stream
+    with contextlib.closing(port.connect(user="bearer", password="token")) as connection:
+        connection.pgconn.send_query(b"SELECT * FROM rides EMIT CHANGES")
+        assert stream.closed.wait(SOON_S)

@@ -18,8 +18,8 @@ from ksql_spark.entities.sources import IndexInfo
 from ksql_spark.server.postgres import labels, statements
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
 from ksql_spark.server.postgres.failures import CatalogError
-from ksql_spark.server.postgres.statements import statement_of
-from ksql_spark.server.postgres.values import INT4
+from ksql_spark.server.postgres.statements import Kind, statement_of
+from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
 from ksql_spark.types import STRING
 
 SESSION = Session("ada", {}, 1)
@@ -62,9 +62,6 @@ def test_times_without_a_table(port: Port) -> None:
         ("'2026-03-31 12:00+02'::timestamptz - '-1 hour'::interval", "2026-03-31T11:00:00.000"),
         ("date '2026-03-31' + 1", "2026-04-01"),
         ("timestamp '2026-03-31 12:00'::date", "2026-03-31"),
-        ("extract(hour from timestamp '2026-03-31 12:00')", 12),
-        ("date_part('dow', timestamp '2026-03-29')", 0),
-        ("extract(epoch from timestamp '1970-01-01 00:01')", 60.0),
         ("NULL::timestamp + interval '1 hour'", None),
     ],
 )
@@ -76,19 +73,37 @@ def test_arithmetic_of_times(catalog: Catalog, expression: str, value: Any) -> N
     ("query", "state", "message"),
     [
         ("SELECT x", "42703", 'column "x" does not exist'),
-        ("SELECT no_such(1)", "42883", "no function no_such here"),
-        ("SELECT interval '1 hour' * 3", "0A000", "An INTERVAL can only be added to a time"),
+        ("SELECT version(), no_such(1)", "42883", "no function no_such here"),
+        ("SELECT interval '1 hour'", "0A000", "An INTERVAL can only be added to a time"),
         ("SELECT now() - now()", "22007", "is no interval such as '1 hour'"),
         ("SELECT date_trunc('eon', now())", "22023", "no unit of time"),
         (f"SELECT now() + interval '{'9' * 400} months'", "22008", "outside the years 1 to 9999"),
         ("SELECT 'soon'::timestamp", "22007", "'soon' is no timestamp"),
-        ("SELECT now() AT TIME ZONE 'UTC'", "0A000", "cannot compute"),
+        ("SELECT version(), now() AT TIME ZONE 'UTC'", "0A000", "cannot compute"),
+        ("SELECT pg_backend_pid() / 0", "22012", "division by zero"),
     ],
 )
 def test_a_select_without_a_table_fails_aloud(catalog: Catalog, query: str, state: str, message: str) -> None:
     with pytest.raises(CatalogError, match=message) as caught:
         ask(catalog, query)
     assert caught.value.state == state
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("SELECT 1, 'x'::text, NULL, -1, version(), 'int4'::regtype", Kind.CATALOG),
+        ("SELECT now() - interval '1 hour', date_trunc('day', now())", Kind.CATALOG),
+        ("SELECT 'a' ~ 'b', current_schemas(true), upper(current_user)", Kind.CATALOG),
+        ("SELECT n / 2 FROM generate_series(1, 3) n", Kind.CATALOG),
+        ("SELECT 1 / 3.0", Kind.QUERY),
+        ("VALUES (2.5)", Kind.QUERY),
+        ("SELECT extract(epoch FROM now()) / 60", Kind.QUERY),
+        ("SELECT round('2.5'::float8), 1::bool, upper('a')", Kind.QUERY),
+    ],
+)
+def test_the_engine_computes_what_sqlite_does_not_compute_as_postgresql(query: str, kind: Kind) -> None:
+    assert statement_of(query).kind == kind
 
 
 def test_what_tools_ask_without_a_table_has_a_row(catalog: Catalog) -> None:
@@ -148,8 +163,8 @@ def test_columns_without_an_alias(port: Port, query: str, columns: list[str], na
 
 
 def test_columns_of_a_select_without_a_table(catalog: Catalog) -> None:
-    answer = ask(catalog, "SELECT now(), date_part('hour', now()), 1, 1::int, ucase('a'), now() AS n")
-    assert answer.names == ("now", "date_part", "?column?", "int4", "ucase", "n")
+    answer = ask(catalog, "SELECT now(), date_trunc('hour', now()), 1, 1::int, version(), now() AS n")
+    assert answer.names == ("now", "date_trunc", "?column?", "int4", "version", "n")
 
 
 # ---- statements that PostgreSQL has and KSQL does not ------------------------------------------------------
@@ -197,6 +212,43 @@ def test_savepoints_are_accepted(port: Port) -> None:
             connection.execute("INSERT INTO rides (i) VALUES (1)")
     with port.connect() as connection, pytest.raises(psycopg.errors.NoActiveSqlTransaction):
         connection.execute("SAVEPOINT a")
+
+
+def test_a_cursor_with_hold_outlives_commit(port: Port) -> None:
+    columns = [ResultColumn.of("S", STRING)]
+    port.engine.stream = lambda: FakeStream("PULL", columns, [Row([str(n)]) for n in range(9)])
+    with port.connect(autocommit=False) as connection:
+        for name, words in (("plain", ""), ("other", "WITHOUT HOLD"), ("held", "WITH HOLD")):
+            connection.execute(f"DECLARE {name} CURSOR {words} FOR SELECT * FROM rides")
+        assert connection.execute("FETCH 2 FROM held").fetchall() == [("0",), ("1",)]
+        connection.commit()
+        for name in ("plain", "other"):
+            with pytest.raises(psycopg.errors.InvalidCursorName):
+                connection.execute(f"FETCH 1 FROM {name}")
+            connection.rollback()  # of another transaction than the one that has declared it
+        assert connection.execute("FETCH 1 FROM held").fetchall() == [("2",)]
+        connection.execute("DECLARE later CURSOR WITH HOLD FOR SELECT * FROM rides")
+        connection.rollback()
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH 1 FROM later")
+        assert len(connection.execute("FETCH ALL FROM held").fetchall()) == 6
+        connection.execute("CLOSE held")
+    with port.connect() as connection:
+        with psycopg.ServerCursor(connection, "mine", withhold=True) as cursor:
+            assert cursor.execute("SELECT * FROM rides").fetchone() == ("0",)
+            connection.execute("BEGIN")
+            connection.execute("ROLLBACK")
+            assert cursor.fetchone() == ("1",)
+        connection.execute("DECLARE gone CURSOR WITH HOLD FOR SELECT * FROM rides")
+        connection.execute("DISCARD ALL")
+        with pytest.raises(psycopg.errors.InvalidCursorName):
+            connection.execute("FETCH 1 FROM gone")
+
+
+def test_discard_all_is_refused_in_a_transaction(port: Port) -> None:
+    with port.connect() as connection, pytest.raises(psycopg.errors.ActiveSqlTransaction):
+        connection.execute("BEGIN")
+        connection.execute("DISCARD ALL")
 
 
 def test_ksqls_own_rollback_and_abort_reach_the_engine(port: Port) -> None:
@@ -437,8 +489,40 @@ def test_a_name_as_a_parameter_becomes_an_oid(catalog: Catalog) -> None:
 
 def test_schemas_in_the_path(catalog: Catalog) -> None:
     assert ask(catalog, "SELECT current_schemas(false), current_schemas(true)").rows == (
-        ("{public}", "{pg_catalog,public}"),
+        (["public"], ["pg_catalog", "public"]),
     )
+    query = "SELECT 'public' = ANY(current_schemas(true)), array_to_string(current_schemas(true), '|')"
+    assert ask(catalog, query).rows == ((1, "pg_catalog|public"),)
+
+
+@pytest.mark.parametrize(
+    ("query", "types", "row"),
+    [
+        ("SELECT typinput, typoutput, typreceive, typsend FROM pg_type WHERE typname = 'numeric'",
+         [TEXT] * 4, ("numeric_in", "numeric_out", "numeric_recv", "numeric_send")),
+        ("SELECT has_table_privilege('pg_class', 'select'), pg_is_in_recovery()", [BOOL] * 2, (1, 0)),
+        ("SELECT 'pg_class'::regclass::text, 'int4'::regtype::text, 25::regtype::text, 1259::regclass::text",
+         [TEXT] * 4, ("pg_class", "integer", "text", "pg_class")),
+        ("SELECT quote_ident('a b'), quote_ident('ab'), quote_ident('select'), quote_ident(NULL)", [TEXT] * 4,
+         ('"a b"', "ab", '"select"', None)),
+        ("SELECT format('%2$s|%1$-3s|%1$3s|%I|%L|%%', 'a', 'B', NULL), pg_size_pretty(123456789::bigint)",
+         [TEXT] * 2, ('B|a  |  a|"B"|NULL|%', "118 MB")),
+        ("SELECT t.typname, x.m, k FROM pg_type t LEFT JOIN LATERAL (SELECT proname, 1 FROM pg_proc p"
+         " WHERE p.oid = t.typreceive LIMIT 1) x (m, k) ON true WHERE typname = 'bool'", [TEXT, TEXT, INT4],
+         ("bool", "boolrecv", 1)),
+        ("SELECT n.oid, x.n FROM pg_namespace n, LATERAL (SELECT count(*) AS n FROM pg_attribute a"
+         " WHERE a.attrelid = n.oid) x WHERE nspname = 'public'", [INT4, INT4], (2200, 0)),
+        ("SELECT relname, oid, relhasindex, count(*), 1, relkind = 'r', relname::text, oid::bigint"
+         " FROM pg_class GROUP BY 1, 2, 3", [TEXT, INT4, BOOL, INT8, INT4, BOOL, TEXT, INT8], None),
+        ("SELECT nullif(typname, 'int4') FROM pg_type WHERE typname IN ('int4', 'int8') ORDER BY 1 DESC"
+         " LIMIT 1", [TEXT], (None,)),
+    ],
+)  # fmt: skip
+def test_what_else_tools_ask_of_the_catalog(
+    catalog: Catalog, query: str, types: list[PgType], row: tuple[Any, ...] | None
+) -> None:
+    answer = ask(catalog, query)
+    assert (list(answer.types), answer.rows) == (types, () if row is None else (row,))
 
 
 def test_functions_of_the_catalog() -> None:

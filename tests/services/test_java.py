@@ -108,3 +108,13 @@ class TestJavaHome:
         monkeypatch.setattr(java, "_wheel_home", lambda: wheel)
         assert java.java_home() == java.java_home()
         assert (tmp_path / "calls").read_text() == "-Xshare:dump\n"
+
+
+def test_a_jvm_does_not_follow_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    turkish = "-Duser.language=tr -Duser.country=TR -Dfile.encoding=ISO-8859-9 -Duser.timezone=Asia/Kathmandu"
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", turkish)
+    command = [*java.java_command(), "-XshowSettings:properties", "-version"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    found = dict(line.strip().partition(" = ")[::2] for line in shown.splitlines())
+    assert (found["user.language"], found["user.country"]) == ("en", "US")
+    assert (found["file.encoding"], found["user.timezone"]) == ("UTF-8", "UTC")

@@ -256,6 +256,8 @@ class World:
         self._folder = folder
         self._config = Config({"ksql.spark.data.dir": str(folder), **config})
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        #: how many records each call of send_all had
+        self.batches: list[int] = []
         #: as that of RecordProducer
         self.written: dict[str, dict[int, int]] = {}
         self._start()
@@ -303,6 +305,7 @@ class World:
 
     def send_all(self, topic: str, records: Sequence[tuple[bytes | None, bytes | None, int]]) -> None:
         """As RecordProducer.send_all: what INSERT VALUES writes."""
+        self.batches.append(len(records))
         self.sent += [(topic, key, value) for key, value, _ in records]
 
     def writer(self, topic: str, on_delivered: Any) -> Any:

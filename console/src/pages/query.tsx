@@ -166,11 +166,13 @@ function Figure({ label, value, isBad = false }: { label: string; value: string;
 
 function Errors({ id, minutes, errors, failures }: { id: string; minutes: number; errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
   const [isOpen, setOpen] = useState(false);
-  const counted = Object.entries(errors).filter(([, number]) => number > 0);
-  if (counted.length === 0 && failures.length === 0) return null;
+  const counted = Object.entries(errors).filter(([kind, number]) => number > 0 && kind !== "late");
+  const late = errors.late ?? 0;
+  if (counted.length === 0 && failures.length === 0 && late === 0) return null;
   return (
     <div class="card">
-      <h2>Errors</h2>
+      <h2>{counted.length === 0 && failures.length === 0 ? "Late records" : "Errors"}</h2>
+      {late > 0 && <p>{count(late)} {late === 1 ? "record" : "records"} came too late to be used, which is no error.</p>}
       {counted.length > 0 && (
         <p>
           Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.{" "}

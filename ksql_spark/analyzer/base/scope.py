@@ -147,6 +147,7 @@ class Scope:
         outer: the names around a sub-query, for those that its own relations lack.
         ansi: whether NULL in conditions has the meaning of the SQL standard.
         untyped: whether a text literal takes the type of what it is compared with.
+        postgres: whether functions, operators and orders are PostgreSQL's.
         is_complete: the relations are complete inputs.
     """
 
@@ -169,6 +170,7 @@ class Scope:
     outer: Outer | None = None
     ansi: bool = False
     untyped: bool = False
+    postgres: bool = False
     is_complete: bool = False
 
     @classmethod

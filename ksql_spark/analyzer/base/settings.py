@@ -45,6 +45,11 @@ def is_untyped(config: Mapping[str, Any]) -> bool:
     return str(config.get("ksql.sql.literals") or "").lower() == "untyped"
 
 
+def is_postgres(config: Mapping[str, Any]) -> bool:
+    """Whether functions, operators and orders are PostgreSQL's (reference §3.7)."""
+    return str(config.get("ksql.sql.dialect") or "").lower() == "postgres"
+
+
 def check_lambdas(node: exp.Expr, config: Mapping[str, Any]) -> None:
     """Refuse lambdas if ksql.lambdas.enabled is false; running queries are not affected.
 

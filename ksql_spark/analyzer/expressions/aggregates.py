@@ -5,7 +5,7 @@ Rules: reference §2.5, §2.6 and §6.8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -18,9 +18,11 @@ from ksql_spark.analyzer.expressions.binding import (
     bind_predicate,
     refuse_nested,
 )
+from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import coerce
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
+from ksql_spark.functions.postgres import aggregate as postgres_aggregate
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
@@ -38,7 +40,7 @@ NESTED_STATE = frozenset(
 )  # fmt: skip
 
 
-def sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
+def sort_key(item: nodes.OrderItem, expression: Expression, scope: Scope) -> SortKey:
     """An item of ORDER BY over complete inputs.
 
     Raises:
@@ -49,7 +51,8 @@ def sort_key(item: nodes.OrderItem, expression: Expression) -> SortKey:
         raise invalid(f"{what} have no sort order: {expression} ({expression.type}).", item, hint=hint)
     if isinstance(expression.type, Null):
         raise invalid("ORDER BY needs typed expressions, not NULL.", item)
-    return SortKey(expression, bool(item.descending), item.nulls == "FIRST")
+    default = "FIRST" if scope.postgres and item.descending else "LAST"
+    return SortKey(expression, bool(item.descending), (item.nulls or default) == "FIRST")
 
 
 def bounds_error(name: str) -> str:
@@ -125,29 +128,47 @@ class Aggregates:
                 f"{node.name}.",
                 node,
             )
-        literals = [a.value if isinstance(a, Literal) else None for a in arguments]
-        with placed_at(node):
-            resolved = registry.resolve(node.name, [a.type for a in arguments], literals)
-        coerced = tuple(coerce(a, t) for a, t in zip(arguments, resolved.parameter_types, strict=True))
-        if node.distinct and contains_variant(coerced[0].type):
-            check_comparable(coerced[0].type, "DISTINCT", f"{scope.show(coerced[0])} (VARIANT)", node)
+        if node.distinct and contains_variant(arguments[0].type):
+            check_comparable(arguments[0].type, "DISTINCT", f"{scope.show(arguments[0])} (VARIANT)", node)
         condition = None
         if node.condition is not None:
             condition = bind_predicate(node.condition, replace(inside, clause="FILTER"))
-        call = AggregateCall(
+
+        def column(name: str, arguments: Sequence[Expression]) -> Expression:
+            return self._column(name, arguments, node, condition, order)
+
+        if not scope.postgres:
+            return column(node.name, arguments)
+        return postgres_aggregate(
+            node.name, arguments, column, lambda name, arguments: call(name, arguments, node)
+        )
+
+    def _column(
+        self,
+        name: str,
+        arguments: Sequence[Expression],
+        node: nodes.FunctionCall,
+        condition: Expression | None,
+        order: tuple[SortKey, ...],
+    ) -> ColumnRef:
+        """The column of a call with bound arguments, which is added unless it is there."""
+        literals = [a.value if isinstance(a, Literal) else None for a in arguments]
+        with placed_at(node):
+            resolved = registry.resolve(name, [a.type for a in arguments], literals)
+        made = AggregateCall(
             "",
             resolved.spec.name,
-            coerced,
+            tuple(coerce(a, t) for a, t in zip(arguments, resolved.parameter_types, strict=True)),
             resolved.result_type,
             bool(node.distinct),
             condition,
             by_arrival=resolved.spec.by_arrival,
-            order=order,
+            order=order if resolved.spec.by_arrival else (),
         )
-        column = self._columns.get(call)
+        column = self._columns.get(made)
         if column is None:
-            column = self._columns[call] = ColumnRef(f"{VARIABLE}{len(self.calls)}", call.type)
-            self.calls.append(replace(call, name=column.name))
+            column = self._columns[made] = ColumnRef(f"{VARIABLE}{len(self.calls)}", made.type)
+            self.calls.append(replace(made, name=column.name))
         return column
 
     def _ordered(self, node: nodes.FunctionCall, scope: Scope) -> Expression:
@@ -169,7 +190,7 @@ class Aggregates:
             )
         if not registry.require(node.name).by_arrival:
             raise invalid(f"The result of {node.name} does not depend on an order.", node.order_by[0])
-        return tuple(sort_key(item, bind_expression(item.this, scope)) for item in node.order_by)
+        return tuple(sort_key(item, bind_expression(item.this, scope), scope) for item in node.order_by)
 
     def show(self, node: Expression) -> str:
         """``node`` with aggregate calls instead of references to them, for messages."""
@@ -187,9 +208,9 @@ class Aggregates:
     def check_table_source(self, node: exp.Expr) -> None:
         """Refuse aggregates over a table that cannot retract a row (reference §4.8)."""
         lacking = []
-        for call in self.calls:
-            if call.function not in lacking and not _can_undo(call):
-                lacking.append(call.function)
+        for each in self.calls:
+            if each.function not in lacking and not _can_undo(each):
+                lacking.append(each.function)
         if lacking:
             names = lacking[0] if len(lacking) == 1 else f"{', '.join(lacking[:-1])} and {lacking[-1]}"
             plural = "s" if len(lacking) > 1 else ""

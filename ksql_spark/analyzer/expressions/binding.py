@@ -26,7 +26,7 @@ from ksql_spark.analyzer.expressions.calls import (
     with_interval,
     with_times,
 )
-from ksql_spark.analyzer.expressions.coercion import coerce, constants, unify
+from ksql_spark.analyzer.expressions.coercion import coerce, constants, is_implicit, unify
 from ksql_spark.analyzer.expressions.type_nodes import resolve_type
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError
@@ -41,11 +41,11 @@ from ksql_spark.expressions import (
     TryCast,
     is_null,
 )
-from ksql_spark.functions import registry
+from ksql_spark.functions import postgres, registry
 from ksql_spark.functions.arithmetic import MOST_YEARS
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
-from ksql_spark.functions.spec import Kind, decimal_type
+from ksql_spark.functions.spec import NAMELESS, Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.words import UNIT_MS
 from ksql_spark.instants import read_timestamp
@@ -114,6 +114,10 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
     if rule is None:
         raise invalid(f"{type(node).__name__} is not supported here.", node)
     bound = rule(node, scope)
+    if scope.postgres and not isinstance(node, exp.Paren):
+        written = node.name if isinstance(node, nodes.FunctionCall) else ""
+        with placed_at(node):
+            bound = postgres.meant(bound, written, lambda name, arguments: call(name, arguments, node))
     if isinstance(bound, (Call, MakeStruct)):
         checked_type(bound.type, node)
     # a function means the same everywhere, although it may be bound to an operator
@@ -307,6 +311,8 @@ def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
                 return Literal(instant, BIGINT)
             if scope.untyped and text.isdecimal():
                 return typed_text(bound, BIGINT, node)
+            if isinstance(bound, TryCast):
+                return Cast(Literal(None, NULL), BIGINT)
             raise no_time(given, "TIMESTAMP", node)
     return bound
 
@@ -593,11 +599,20 @@ def _case(node: exp.Case, scope: Scope) -> Expression:
 def _cast(node: exp.Cast, scope: Scope) -> Expression:
     target = resolve_type(node.args["to"], scope.types)
     operand = bind_expression(node.this, scope)
-    if not can_cast(operand.type, target):
+    is_known = can_cast(operand.type, target) or (scope.postgres and postgres.can_cast(operand.type, target))
+    if not is_known:
         raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
     if operand.type == target:
         return operand
     return (TryCast if isinstance(node, exp.TryCast) else Cast)(operand, target)
+
+
+def assigned(value: Expression, target: SqlType, node: exp.Expr) -> Expression:
+    """A number for a column of another numeric type, as PostgreSQL assigns it: rounded, or an error."""
+    is_number = is_numeric(value.type) and is_numeric(target) and not isinstance(value, Literal)
+    if not is_number or is_implicit(value.type, target):
+        return value
+    return postgres.meant(Cast(value, target), "", lambda name, arguments: call(name, arguments, node))
 
 
 # ---- calls --------------------------------------------------------------------------------------------
@@ -625,7 +640,7 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         if scope.table_function is None:
             raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
         return scope.table_function(node, scope)
-    if spec.kind is Kind.OPERATOR:
+    if spec.kind in NAMELESS:
         raise failure(
             "FUNCTION_UNKNOWN", node.this, name=node.name, hint="SHOW FUNCTIONS lists all functions."
         )

@@ -18,6 +18,7 @@ from ksql_spark.expressions import (
     Expression,
     FieldRef,
     Literal,
+    TryCast,
 )
 from ksql_spark.functions import registry
 from ksql_spark.grammar.words import UNIT_MS
@@ -109,11 +110,12 @@ def _shown_operand(node: Expression) -> str:
 def with_times(comparison: Call, node: exp.Expr) -> Call:
     """``comparison``, unless a literal in it is not a date or time: no row would ever match."""
     for argument in comparison.arguments:
-        if isinstance(argument, Cast) and isinstance(argument.operand, Literal):
-            text, kind = argument.operand.value, str(argument.type)
-            is_time = isinstance(text, str) and kind in timestamp_text.EXAMPLES
-            if is_time and not timestamp_text.is_possible(text, kind):
-                raise no_time(text, kind, node)
+        match argument:
+            case TryCast():
+                continue  # NULL instead
+            case Cast(Literal(str(text)), type_) if str(type_) in timestamp_text.EXAMPLES:
+                if not timestamp_text.is_possible(text, str(type_)):
+                    raise no_time(text, str(type_), node)
     return comparison
 
 

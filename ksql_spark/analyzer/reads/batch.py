@@ -163,6 +163,7 @@ def _free_scope(context: Context) -> Scope:
         types=context.metastore.types(),
         ansi=settings.is_ansi(context.config),
         untyped=settings.is_untyped(context.config),
+        postgres=settings.is_postgres(context.config),
         is_complete=True,
     )
 
@@ -194,7 +195,7 @@ def _sorted_union(root: Node, query: nodes.QueryNode, context: Context) -> Node:
         bound = (
             bind_expression(item.this, scope) if selected is None else ColumnRef(selected.name, selected.type)
         )
-        keys.append(sort_key(item, bound))
+        keys.append(sort_key(item, bound, scope))
     return Sort(root, tuple(keys))
 
 
@@ -316,7 +317,7 @@ def _select(select: nodes.Select, context: Context) -> Node:
                 )  # fmt: skip
             named[expression] = f"{SORT}{len(values) - shown}"
             values.append(NamedExpression(named[expression], expression))
-        by.append(sort_key(node, ColumnRef(named[expression], expression.type)))
+        by.append(sort_key(node, ColumnRef(named[expression], expression.type), _free_scope(context)))
     plan = Project(plan, (), tuple(values))
     if select.distinct:
         for item in bound.items:

@@ -15,7 +15,7 @@ from ksql_spark.analyzer.base.failures import invalid, place
 from ksql_spark.analyzer.base.naming import check_unique, first_free
 from ksql_spark.analyzer.base.plan_size import PlanSize
 from ksql_spark.analyzer.base.scope import BoundRelation, Correlation, Scope, hidden_columns
-from ksql_spark.analyzer.base.settings import is_ansi, is_untyped
+from ksql_spark.analyzer.base.settings import is_ansi, is_postgres, is_untyped
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.relations.joins import CompleteJoin, Joined, bind_join, relations_of
@@ -227,6 +227,7 @@ def _scope(relations: Sequence[BoundRelation], context: Context, named: Named) -
         types=context.metastore.types(),
         ansi=is_ansi(context.config),
         untyped=is_untyped(context.config),
+        postgres=context.rules.is_complete and is_postgres(context.config),
         forbidden=context.rules.forbidden,
         named=named,
         sub_query=None if bind is None else lambda node, scope: bind(node, scope, context),

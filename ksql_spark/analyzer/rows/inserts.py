@@ -14,7 +14,7 @@ from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_no_result, check_writable
-from ksql_spark.analyzer.expressions.binding import bind_expression, bind_moment
+from ksql_spark.analyzer.expressions.binding import assigned, bind_expression, bind_moment
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.errors import KsqlError, nearest
@@ -140,6 +140,7 @@ def bind_insert_values(
             clause="VALUES",
             ansi=settings.is_ansi(config),
             untyped=settings.is_untyped(config),
+            postgres=settings.is_postgres(config),
         )
         columns = _columns(statement, source)
         rows = tuple(_row(statement, row, source, columns, scope) for row in statement.rows)
@@ -158,6 +159,8 @@ def _row(
         bound = bind_moment(value, scope) if name == ROWTIME else bind_expression(value, scope)
         if scope.untyped:
             bound = typed_text(bound, type_, value)
+        if scope.postgres:
+            bound = assigned(bound, type_, value)
         values.append((name, insert_coerce(bound, type_, name, value or at)))
     _check_key(source, values, node)
     return BoundRow(source, tuple(values), tuple(row.expressions))

@@ -10,7 +10,7 @@ from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.failures import invalid, within_statement
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.definitions.write_rules import check_writable, writer_of
-from ksql_spark.analyzer.expressions.binding import bind_expression, bind_predicate
+from ksql_spark.analyzer.expressions.binding import assigned, bind_expression, bind_predicate
 from ksql_spark.analyzer.expressions.coercion import insert_coerce
 from ksql_spark.analyzer.expressions.untyped import typed_text
 from ksql_spark.analyzer.reads.index_lookups import find_index
@@ -71,6 +71,7 @@ def bind_row_change(
             types=metastore.types(),
             ansi=settings.is_ansi(config),
             untyped=settings.is_untyped(config),
+            postgres=settings.is_postgres(config),
             forbidden=DISK_COLUMNS,
         ).at("WHERE")
         if statement.where is None:
@@ -146,6 +147,8 @@ def _values(statement: UpdateRows, source: DataSource, scope: Scope) -> dict[str
         value = bind_expression(assignment.value, scope)
         if scope.untyped:
             value = typed_text(value, column.type, assignment.value)
+        if scope.postgres:
+            value = assigned(value, column.type, assignment.value)
         if _is_rounded(value, column.type):
             value = Cast(value, column.type)
         value = insert_coerce(value, column.type, name, assignment.value)

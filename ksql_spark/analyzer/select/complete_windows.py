@@ -13,7 +13,7 @@ from ksql_spark.analyzer.expressions.aggregates import WINDOW_VARIABLE, Aggregat
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import coerce, unify
-from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in
+from ksql_spark.expressions import ColumnRef, Expression, Literal, columns_in, transform
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import AggregateCall, FramedCall, SortKey
 from ksql_spark.plan.nodes import DENSE_RANK, FRAMED, RANK, ROW_NUMBER, WINDOW_FUNCTIONS, BatchOver, Node
@@ -54,15 +54,16 @@ class CompleteWindows:
         keys = tuple(bind_expression(key, inside) for key in node.partition_by)
         for key, written in zip(keys, node.partition_by, strict=True):
             check_comparable(key.type, "PARTITION BY", f"{scope.show(key)} ({key.type})", written)
-        order = tuple(sort_key(item, bind_expression(item.this, inside)) for item in node.order_by)
+        order = tuple(sort_key(item, bind_expression(item.this, inside), inside) for item in node.order_by)
         self.place = self.place or node
         name = node.this.name
         if name not in WINDOW_FUNCTIONS:
             own = Aggregates()
-            own.bind(node.this, inside, inside.aggregate)
-            if own.calls[0].order:
+            value = own.bind(node.this, inside, inside.aggregate)
+            if any(one.order for one in own.calls):
                 raise invalid("An aggregate with OVER takes its rows in the order of OVER.", node.this)
-            bound = own.calls[0]
+            columns = {one.name: self._framed(one, node, keys, order) for one in own.calls}
+            return transform(value, lambda e: columns.get(e.name) if isinstance(e, ColumnRef) else None)
         else:
             if name in _ORDERED and not order:
                 raise invalid(

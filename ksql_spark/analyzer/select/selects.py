@@ -657,7 +657,7 @@ class _Binder:
         keys = [
             self._with_results(selected(node, select, scope), scope, items) for node in select.distinct_on
         ]
-        by = [sort_key(node, expression) for node, expression in order]
+        by = [sort_key(node, expression, scope) for node, expression in order]
         return self.windows.first_of(keys, by, select.distinct_on[0])
 
     # ---- rules that need the whole --------------------------------------------------------------------

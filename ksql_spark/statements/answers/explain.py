@@ -17,6 +17,7 @@ from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, DropSource
 from ksql_spark.grammar.statements.versions import Rollback
 from ksql_spark.masking import masked
+from ksql_spark.metastore.serdes import subjects_of
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.planner import lower, lower_transient
 from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery, Read
@@ -112,7 +113,9 @@ def _drop(statement: Explain, drop: DropSource, text: str, context: StatementCon
         each = context.metastore.require(name)
         if rights.may_read(name):
             fate = "is deleted with all records" if drop.delete_topic else "stays"
-            lines.append(f"  {each.kind.lower()} {name}; its topic {each.topic} {fate}")
+            subjects = subjects_of(each) if drop.delete_topic else ()
+            schemas = f", and the schemas of {' and '.join(subjects)}" if subjects else ""
+            lines.append(f"  {each.kind.lower()} {name}; its topic {each.topic} {fate}{schemas}")
         else:
             hidden += 1
     if hidden:

@@ -33,7 +33,7 @@ from ksql_spark.entities.sources import (
 )
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import Kind
+from ksql_spark.functions.spec import NAMELESS
 from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.show import Show
 from ksql_spark.kafka.admin import Consumers, Topic
@@ -202,7 +202,7 @@ def _properties(statement: Show, context: StatementContext) -> Entity:
 
 
 def _functions(statement: Show, context: StatementContext) -> Entity:
-    named = {s.name: s for s in registry.all_specs() if s.kind is not Kind.OPERATOR} | registry.aliases()
+    named = {s.name: s for s in registry.all_specs() if s.kind not in NAMELESS} | registry.aliases()
     rows = tuple(SimpleFunctionInfo(name, s.kind.value, s.category) for name, s in sorted(named.items()))
     return FunctionNameList(statement_text=statement.source_text, functions=rows)
 

@@ -206,6 +206,7 @@ class StatementContext:
         properties: overrides of the request, and of SETs before this statement.
         variables: session variables, including those of DEFINEs before this statement.
         new_topics: topics that statements before this one will create -> number of partitions.
+        gone_topics: topics that statements before this one will delete, with their schemas.
         queries: the persistent queries that will exist after the statements before this one.
         is_replay: the statement comes from the command log, and was validated before it was written there.
         first_sequence: the number of the request's first command in the log; None: not determined yet.
@@ -222,6 +223,7 @@ class StatementContext:
     properties: dict[str, Any]
     variables: dict[str, str]
     new_topics: dict[str, int] = field(default_factory=dict)
+    gone_topics: set[str] = field(default_factory=set)
     queries: list[KnownQuery] = field(init=False)
     #: the token of the last command that the sandbox includes
     follows: str | None = field(init=False)

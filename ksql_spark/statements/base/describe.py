@@ -41,6 +41,7 @@ from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.base.listing import field_info, running_queries, time_warnings
+from ksql_spark.statements.base.topics import has_brokers_times
 
 #: the percentiles of latencies that are shown
 SHARES = (0.5, 0.95, 0.99)
@@ -125,7 +126,14 @@ def source_description(source: DataSource, context: StatementContext, *, extende
         fields=tuple(replace(field_info(c), comment=comments.get(c.name)) for c in source.schema.columns),
         type=source.kind,
         timestamp=source.timestamp.column if source.timestamp else "",
-        statistics="\n".join([*_statistics(writers, services), *_view(source, services), *unreadable])
+        statistics="\n".join(
+            [
+                *_times(source, services),
+                *_statistics(writers, services),
+                *_view(source, services),
+                *unreadable,
+            ]
+        )
         if extended
         else "",
         error_stats=_error_statistics(readers, writers, services) if extended else "",
@@ -300,16 +308,16 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
         if waits_s and query.state is State.RUNNING:
             yield "Lag", f"the oldest record has waited for {waits_s:.3f} s"
     counts = services.queries.figures.counts(query.id)
-    kinds = ("unreadable", "failed", "late", "lost")
+    kinds = ("unreadable", "failed", "lost")
     if bad_records := [f"{count} {kind}" for kind in kinds if (count := getattr(counts, kind))]:
         yield "Bad records", ", ".join(bad_records)
     graces = services.queries.figures.graces(query.id) if counts.late else None
     if graces is not None:
         half, most, every = (period_text(graces.within_ms(share)) for share in (0.5, 0.99, 1))
-        yield (
-            "Late records",
-            (f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"),
-        )
+        kept = f"GRACE PERIOD {most} would have kept 99 % of them, {half} half of them, {every} all"
+        yield "Late records", f"{counts.late}; {kept}"
+    elif counts.late:
+        yield "Late records", str(counts.late)
     if query.retries.total:
         yield "Failures", f"{query.retries.total} since the server started"
 
@@ -340,6 +348,16 @@ def _traffic(traffic: Traffic) -> str:
         return f"{records} records, {size} bytes"
 
     return f"{total(traffic.read)} read, {total(traffic.written)} written since Spark started"
+
+
+def _times(source: DataSource, services: Services) -> Iterator[str]:
+    """Say so where ROWTIME is not the time that the record's writer gave it."""
+    is_one = source.topic_pattern is None and services.admin.topic(source.topic) is not None
+    if is_one and has_brokers_times(source.topic, services.admin):
+        yield (
+            f"Times: topic {source.topic} has message.timestamp.type = LogAppendTime, so that ROWTIME is "
+            "when a broker got the record"
+        )
 
 
 def _view(source: DataSource, services: Services) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin, Topic
+from ksql_spark.kafka.record_limits import RecordLimits
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.operations import grouped
 from ksql_spark.plan.stages import Plan
@@ -31,6 +32,16 @@ def topic_config(sink: DataSource, retention_ms: int | None) -> dict[str, str]:
     if retention is not None:
         config["retention.ms"] = str(retention)
     return config
+
+
+def has_brokers_times(topic: str, admin: KafkaAdmin) -> bool:
+    """Whether the brokers put their own times in the place of those that records of a topic have; False where
+    nobody may know.
+
+    Raises:
+        KsqlError: BROKER_UNREACHABLE.
+    """
+    return RecordLimits.of(topic, admin).config.get("message.timestamp.type") == "LogAppendTime"
 
 
 def retention_ms(config: Mapping[str, str]) -> int:

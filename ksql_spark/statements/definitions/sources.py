@@ -24,6 +24,7 @@ from ksql_spark.kafka.admin import Topic
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.lake.positions import positions_topic
 from ksql_spark.lake.tables import check_origin
+from ksql_spark.metastore.serdes import check_writable, delete_subjects, subjects_of
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.cleanup import CleanupRecord, Orphans
@@ -60,12 +61,14 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         return _exists(statement, existing)
     check_or_replace(statement, context)
     inferred: list[str] = []
+    has_own_columns = False
     if not context.is_replay:
         statement = _of_log(statement, context)
         # on replay the statement has all columns: the registry may have others by now
         written = analyzer.infer_columns(
             statement, context.config, context.services.registry, partial(_sample, context)
         )
+        has_own_columns = written.columns == statement.columns
         is_sampled = any(p.name.upper() == "INFER" for p in statement.properties)
         inferred = [grammar.render(c) for c in written.columns] if is_sampled else []
         statement = written
@@ -85,6 +88,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
     partitions = None if context.is_replay or not is_one else _topic_partitions(source, context)
     if not source.partitions and partitions:
         source = replace(source, partitions=partitions)
+    warnings = _check_schemas(source, context) if has_own_columns else ()
     source = replace(source, statement=statement.source_text + ";")
     context.metastore.add(source)
     if origin is not None:
@@ -108,7 +112,7 @@ def create_source(statement: CreateSource, context: StatementContext) -> Action:
         if services.queries.figures.is_log(source.topic):
             services.queries.figures.keep_entries()
         shown = f" with the columns {', '.join(inferred)}" if inferred else ""
-        return Outcome(f"{statement.kind.capitalize()} created{shown}")
+        return Outcome(f"{statement.kind.capitalize()} created{shown}", warnings=warnings)
 
     command_id = f"{statement.kind.lower()}/`{source.name}`/create"
 
@@ -151,6 +155,35 @@ def _check_pattern(source: DataSource, context: StatementContext) -> None:
         raise KsqlError("INVALID_STATEMENT", reason=reason, hint=hint)
 
 
+def _check_schemas(source: DataSource, context: StatementContext) -> tuple[str, ...]:
+    """Refuse columns that the schema registry would not accept when the first row is written.
+
+    Nobody but the statement's users writes to a new topic. To an existing one others may write, whose records
+    can be read by other columns.
+
+    Returns:
+        A sentence if rows can only be read.
+
+    Raises:
+        KsqlError: SCHEMA_INCOMPATIBLE; as SchemaRegistry.
+    """
+    services = context.services
+    if source.read_only or source.envelope is not None or source.topic_pattern is not None:
+        return ()  # nobody can INSERT
+    if services.registry is None or not services.registry.has_schemas() or not subjects_of(source):
+        return ()
+    if source.topic in context.gone_topics:
+        return ()
+    try:
+        check_writable(source, services.registry)
+    except KsqlError as error:
+        if services.admin.topic(source.topic) is None:
+            raise
+        if error.condition == "SCHEMA_INCOMPATIBLE":
+            return (f"INSERT INTO {name_text(source.name)} will fail. {error.message}",)
+    return ()
+
+
 def _sample(context: StatementContext, topic: str) -> list[Sample]:
     """The newest records of ``topic``, at most ksql.spark.infer.records.
 
@@ -174,7 +207,7 @@ def _topic_partitions(source: DataSource, context: StatementContext) -> int:
     Raises:
         KsqlError: TOPIC_MISSING, TOPIC_MISMATCH.
     """
-    topic = context.services.admin.topic(source.topic)
+    topic = None if source.topic in context.gone_topics else context.services.admin.topic(source.topic)
     if topic is not None:
         check_topic(source, topic, context)
         return topic.partitions
@@ -197,6 +230,8 @@ def _required_topic(name: str, context: StatementContext) -> Topic:
         KsqlError: TOPIC_MISSING.
     """
     try:
+        if name in context.gone_topics:
+            raise KsqlError("TOPIC_UNKNOWN", topic=name)
         return context.services.admin.require_topic(name)
     except KsqlError as error:
         if error.condition != "TOPIC_UNKNOWN":
@@ -304,10 +339,11 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     new = replace(new, statement=f"{old.statement}\n{statement.source_text};")
     context.metastore.add(new)
     services = context.services
+    warnings = () if context.is_replay else _check_schemas(new, context)
 
     def apply(_: Starts) -> Outcome:
         services.metastore.add(new)
-        return Outcome(f"{old.kind.capitalize()} {old.name} altered.")
+        return Outcome(f"{old.kind.capitalize()} {old.name} altered.", warnings=warnings)
 
     change = Change((old.name,), IN_PLACE, is_alter=True)
     command_id = f"{statement.kind.lower()}/{old.name}/alter"
@@ -384,6 +420,9 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 
     termination = Termination(services.queries, makers)
     topics = tuple(each.topic for each in dropped) if statement.delete_topic else ()
+    context.gone_topics.update(topics)
+    #: those that exist
+    subjects: list[str] = []
     if topics:  # with them goes how far they have read lake tables
         service_id, origins = str(context.config["ksql.service.id"]), services.metastore.origins()
         topics += tuple(positions_topic(service_id, each.topic) for each in dropped if each.name in origins)
@@ -403,6 +442,11 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
     stopped: list[str] = []
 
     def prepare() -> Prepared:
+        # before anything is dropped: the registry may not answer
+        registry = services.registry if topics else None
+        if registry is not None and registry.has_schemas():
+            owned = [subject for each in dropped for subject in subjects_of(each)]
+            subjects.extend(subject for subject in owned if registry.latest(subject) is not None)
         makers_of_streams = (
             [] if topics else [q for q in makers() if q.creates_sink and q.plan.sink.kind == STREAM]
         )
@@ -420,10 +464,12 @@ def drop_source(statement: DropSource, context: StatementContext) -> Action:
 
     def after() -> None:
         services.admin.delete_topics(topics)
+        delete_subjects(subjects, services.registry)
 
     def cleanup() -> CleanupRecord:
         orphans = termination.orphans()
-        return CleanupRecord(logged=replace(orphans, topics=(*orphans.topics, *topics)))
+        owned = tuple(subject for each in dropped for subject in subjects_of(each)) if topics else ()
+        return CleanupRecord(logged=replace(orphans, topics=(*orphans.topics, *topics), subjects=owned))
 
     change = Change(tuple(each.name for each in dropped), drops=True, deletes_topics=statement.delete_topic)
     return Logged(

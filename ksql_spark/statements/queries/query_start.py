@@ -37,7 +37,12 @@ from ksql_spark.statements.base.context import (
 )
 from ksql_spark.statements.base.describe import queries_of
 from ksql_spark.statements.base.listing import time_warnings
-from ksql_spark.statements.base.topics import check_topic, create_sink_topic, sink_partitions
+from ksql_spark.statements.base.topics import (
+    check_topic,
+    create_sink_topic,
+    has_brokers_times,
+    sink_partitions,
+)
 from ksql_spark.statements.queries.ways import Way, way_of
 
 
@@ -88,9 +93,11 @@ class QueryStart:
         self._document = None if context.is_replay else codec.encode(LoggedQuery.of(bound, self._plan))
         self._sources = frozenset(source.name for source in self._plan.sources)
         self._created_topics: list[str] = []
+        self._is_timed_by_brokers = False
         if not context.is_replay:
             check_runnable(self._plan, self._services.registry)
-            check_registrable(self._plan.records, self._services.registry)
+            if self._plan.sink.topic not in context.gone_topics:
+                check_registrable(self._plan.records, self._services.registry)
             _check_sink_topic(bound, self._plan, context)
             _check_limit(context, replaced)
             if isinstance(bound.start, tuple):
@@ -170,6 +177,7 @@ class QueryStart:
         self._plan = replace(self._plan, records=records)
         if create_sink_topic(self._plan, self._context):
             self._created_topics.append(self._plan.sink.topic)
+        self._is_timed_by_brokers = has_brokers_times(self._bound.sink.topic, self._services.admin)
         old = self._old()
         start = self._bound.start
         if old is None:
@@ -261,6 +269,7 @@ class QueryStart:
             *_state_warnings(self._plan),
             *self._appended_warnings(),
             *self._order_warnings(),
+            *self._brokers_time_warnings(),
             *analyzer.mirrored_withins(self._statement),
             *time_warnings(running, self._services),
         )
@@ -292,6 +301,15 @@ class QueryStart:
         return tuple(
             f"{call.call} begins empty: records from before this statement do not count."
             for call in analyzer.appended(before, self._bound)
+        )
+
+    def _brokers_time_warnings(self) -> tuple[str, ...]:
+        """A sentence if the rows do not keep the times that they have in the query."""
+        if not self._is_timed_by_brokers:
+            return ()
+        return (
+            f"Topic {self._bound.sink.topic} has message.timestamp.type = LogAppendTime: ROWTIME of a row of "
+            f"{self._bound.sink.name} is when a broker got it, not the time that the query gave it.",
         )
 
     def _order_warnings(self) -> tuple[str, ...]:
@@ -370,7 +388,7 @@ def _check_sink_topic(bound: PersistentQuery, plan: Plan, context: StatementCont
             context.services.admin.require_topic(source.topic)
     _check_loop(plan, context)
     topic = context.services.admin.topic(plan.sink.topic)
-    if bound.creates_sink and topic is not None:
+    if bound.creates_sink and topic is not None and topic.name not in context.gone_topics:
         check_topic(plan.sink, topic, context)
 
 

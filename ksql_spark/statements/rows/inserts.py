@@ -19,12 +19,12 @@ from ksql_spark.formats import Serde
 from ksql_spark.functions.failures import Failures
 from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
+from ksql_spark.kafka.record_limits import Record, RecordLimits
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.plan.planner import GUARANTEE
 from ksql_spark.plan.stages import EXACTLY_ONCE
-from ksql_spark.runtime.held_records import Record
 from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.runtime.reading.results import api_value, schema_info
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
@@ -46,17 +46,21 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
         rows = _values(bound, context)
         now_ms = int(time.time() * 1000)
         serdes = writing_serdes(bound.source, context.services.registry)
-        records = []
+        topic, records = bound.source.topic, []
+        # the brokers write one record or refuse it
+        limits = RecordLimits.of(topic, context.services.admin) if len(rows) > 1 else RecordLimits(topic, {})
         for at, values in enumerate(rows):
             with _failing_at(bound, at):
                 records.append(_record(bound.source, values, now_ms, serdes))
+                if len(rows) > 1:
+                    limits.check(records[-1], now_ms)
         has_values = bool(bound.source.schema.value)
         # a tombstone deletes a row, which no rule is about
         kept = {
             at: rows[at] for at, (_, value, _) in enumerate(records) if value is not None or not has_values
         }
         _check_constraints(bound, kept, context)
-        write_together(bound.source.topic, records, context)
+        write_together(limits, records, context)
         if not bound.returning:
             return None
         return RowsInserted(
@@ -106,13 +110,18 @@ def _record(
     return key_bytes, value_serde.encode([values.get(c.name) for c in source.schema.value]), at
 
 
-def write_together(topic: str, records: Collection[Record], context: StatementContext) -> None:
+def write_together(limits: RecordLimits, records: Collection[Record], context: StatementContext) -> None:
     """Write records: several in one transaction where results are to be exactly once.
+
+    Args:
+        limits: of the topic; several records were checked by them.
+        records: what to write.
+        context: the statement's.
 
     Raises:
         KsqlError: INVALID_STATEMENT, TOPIC_UNKNOWN, BROKER_UNREACHABLE, KAFKA_REFUSED.
     """
-    services = context.services
+    services, topic = context.services, limits.topic
     # librdkafka takes a timestamp of 0 for none, and sets the current time
     is_first_ms = any(not at for _, _, at in records)
     if len(records) > 1 and context.config[GUARANTEE] == EXACTLY_ONCE:
@@ -136,7 +145,8 @@ def write_together(topic: str, records: Collection[Record], context: StatementCo
         partition, offset = services.producer.send(topic, *record)
         context.positions.note(topic, {partition: offset + 1})
     else:
-        services.producer.send_all(topic, records)
+        for part in limits.parts(records):
+            services.producer.send_all(topic, part)
         context.positions.note(topic, services.producer.written.get(topic, {}))
 
 

@@ -4,6 +4,7 @@ does, and write as INSERT VALUES does.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
@@ -14,6 +15,7 @@ from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.grammar.statements.rows import DeleteRows, RowChange, TruncateTable, UpdateRows
+from ksql_spark.kafka.record_limits import Record, RecordLimits
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.view import View
@@ -36,9 +38,10 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
         # one change of a table at a time: each sees what the one before it has written
         with services.row_changes[topic]:
             view = services.views.current(change.source, TIMEOUT_S)
-            count, now_ms = 0, int(time.time() * 1000)
-            for records in _pages(change, view, services):
-                services.producer.send_all(topic, [(*record, now_ms) for record in records])
+            count, limits = 0, RecordLimits.of(topic, services.admin)
+            for records in _pages(change, view, services, limits):
+                for part in limits.parts(records):
+                    services.producer.send_all(topic, part)
                 count += len(records)
         context.positions.note(topic, services.producer.written.get(topic, {}))
         done = "updated" if change.row is not None else "deleted"
@@ -49,20 +52,40 @@ def change_rows(statement: RowChange, context: StatementContext) -> Action:
 
 
 def _pages(
-    change: BoundChange, view: View, services: Services
-) -> Iterator[Sequence[tuple[bytes, bytes | None]]]:
-    """The records to write: a page at a time where all rows go, else all, computed before the first is
-    written.
+    change: BoundChange, view: View, services: Services, limits: RecordLimits
+) -> Iterator[Sequence[Record]]:
+    """The records to write: a page at a time where all rows go, else all, computed and checked before the
+    first is written.
     """
+    now_ms = int(time.time() * 1000)
     if change.query.predicate is None:
         for page in view.pages():
-            yield [(row.key, None) for row in page]
+            yield [(row.key, None, now_ms) for row in page]
         return
-    yield list(_records(change, view, services))
+    records = []
+    for key, value in _changed(change, view, services):
+        records.append((key, value, now_ms))
+        with _failing(change):
+            limits.check(records[-1], now_ms)
+    yield records
 
 
-def _records(change: BoundChange, view: View, services: Services) -> Iterator[tuple[bytes, bytes | None]]:
-    """The key and value of each record to write."""
+@contextlib.contextmanager
+def _failing(change: BoundChange) -> Iterator[None]:
+    """A block about a row: its ValueErrors become errors of the statement.
+
+    Raises:
+        KsqlError: INVALID_STATEMENT.
+    """
+    try:
+        yield
+    except ValueError as error:
+        reason = f"Failed to update '{change.source.name}'. {error}"
+        raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+
+
+def _changed(change: BoundChange, view: View, services: Services) -> Iterator[tuple[bytes, bytes | None]]:
+    """The key and new value of each row."""
     source, row = change.source, change.row
     columns = [] if row is None else [ColumnRef(c.name, c.type) for c in source.schema.value]
     rules = [] if row is None else [_afterwards(rule.predicate, row) for rule in source.constraints]
@@ -80,13 +103,11 @@ def _records(change: BoundChange, view: View, services: Services) -> Iterator[tu
         for rule, holds in zip(source.constraints, held, strict=True):
             if holds is not True:
                 raise violation(row, rule, "update")
-        try:
+        with _failing(change):
             new = checked_values(row, results[len(columns) + len(rules) :], nulls)
             values |= {name: value for (name, _), value in zip(row.values, new, strict=True)}
-            yield key, serde.encode(list(values.values()))
-        except ValueError as error:
-            reason = f"Failed to update '{source.name}'. {error}"
-            raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+            encoded = serde.encode(list(values.values()))
+        yield key, encoded
 
 
 def _afterwards(predicate: Expression, row: BoundRow) -> Expression:

@@ -10,7 +10,7 @@ from ksql_spark import grammar
 from ksql_spark.client.values import type_text
 from ksql_spark.entities.wire import to_json
 from ksql_spark.functions import registry
-from ksql_spark.functions.spec import Kind, Spec
+from ksql_spark.functions.spec import NAMELESS, Spec
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
 from ksql_spark.grammar.statements.types import CreateType
 from ksql_spark.metastore.sources import DataSource
@@ -197,5 +197,5 @@ def _of_server(text: str, of_server: Metadata) -> str:
 
 
 def _functions() -> Mapping[str, Spec]:
-    named = {spec.name: spec for spec in registry.all_specs() if spec.kind is not Kind.OPERATOR}
+    named = {spec.name: spec for spec in registry.all_specs() if spec.kind not in NAMELESS}
     return named | registry.aliases()

@@ -389,6 +389,12 @@ SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES;
       SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
+SELECT id FROM s WHERE TRY_CAST('soon' AS DATE) IN (CAST(name AS DATE)) OR ROWTIME > TRY_CAST('soon' AS TIMESTAMP) EMIT CHANGES;
+    OUTPUT `ID` INTEGER
+    Project key [ID AS ID] value []
+      Filter ((TRY_CAST('soon' AS DATE) IN (CAST(NAME AS DATE))) OR (ROWTIME > CAST(NULL AS BIGINT)))
+        Source S
+
 CREATE TABLE o AS SELECT id, v FROM plain UNION ALL SELECT id, v FROM plain;
     INVALID_STATEMENT: UNION ALL is for streams; this side is a table. Use UNION, which gives each row once. A column such as 'a' AS origin tells equal rows of both sides apart.
     line 1:19

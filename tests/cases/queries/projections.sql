@@ -29,6 +29,16 @@ INSERT INTO orders (id, customer, amount, quantity) VALUES ('c', 'cy', 1e0, 0);
 -- b  | NULL | NULL  | NULL | high  | NULL  | NULL | NULL | unknown
 -- c  | CY   | 0.0   | 1    | low   | NULL  | NULL | 0!   | cy
 
+--@test: letters and names of days are the same on every machine
+CREATE STREAM cased AS
+  SELECT id, UCASE(customer) AS upper, LCASE(customer) AS lower, INITCAP(customer) AS initial,
+         FORMAT_DATE(FROM_DAYS(quantity), 'EEEE d MMMM') AS day, FORMAT_TIMESTAMP(FROM_UNIXTIME(ROWTIME), 'HH:mm') AS minute
+  FROM orders EMIT CHANGES;
+INSERT INTO orders (ROWTIME, id, customer, quantity) VALUES (1, 'a', 'istanbul iıIİßŞΣ', 0);
+--@output CASED ordered
+-- id | upper             | lower            | initial          | day                | minute
+-- a  | ISTANBUL IIIİSSŞΣ | istanbul iıii̇ßşς | Istanbul Iıii̇ßşς | Thursday 1 January | 00:00
+
 --@test: WHERE keeps rows for which it is true, not those for which it is NULL
 CREATE STREAM large AS
   SELECT id, amount FROM orders WHERE amount BETWEEN 10 AND 20 AND NOT customer LIKE 'b%' OR quantity IN (7, 8) EMIT CHANGES;

@@ -146,3 +146,28 @@ CREATE OR REPLACE TABLE changing WITH (KEY_FORMAT = 'JSON', EVOLVE = 'backfill')
 --@output CHANGING folded
 -- id | name
 -- 1  | a
+
+--@test: groups of a UNION ALL of streams with one partition
+CREATE STREAM first (id INT KEY, name STRING) WITH (KAFKA_TOPIC = '${case}_first', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM second (id INT KEY, name STRING) WITH (KAFKA_TOPIC = '${case}_second', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE TABLE names AS
+  SELECT name, COUNT(*) AS n FROM (SELECT * FROM first UNION ALL SELECT * FROM second) GROUP BY name;
+CREATE TABLE latest AS
+  SELECT name, LATEST_BY_OFFSET(id) AS id FROM (SELECT * FROM first UNION ALL SELECT * FROM first) GROUP BY name;
+CREATE STREAM once AS
+  SELECT DISTINCT ON (name) id, name FROM (SELECT * FROM first UNION ALL SELECT * FROM second) WITHIN 1 DAY;
+INSERT INTO first VALUES (1, 'a');
+INSERT INTO first VALUES (2, 'b');
+--@output ONCE rowsort
+-- id | name
+-- 1  | a
+-- 2  | b
+INSERT INTO second VALUES (3, 'a');
+--@output NAMES folded
+-- name | n
+-- a    | 2
+-- b    | 1
+--@output LATEST folded
+-- name | id
+-- a    | 1
+-- b    | 2

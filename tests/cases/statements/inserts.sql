@@ -131,3 +131,15 @@ INSERT INTO s (k, a) VALUES ('u', 4), ('v', 5);
 INSERT INTO s (ROWTIME, k) VALUES (1, 'x'), (0, 'y');
 --@error: INVALID_STATEMENT
 -- Rows with ROWTIME 0 cannot be written in a transaction. INSERT each of them alone.
+
+--@test: nothing is written if the broker would refuse a row
+CREATE TABLE compacted (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_compacted', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE STREAM of_table (k STRING KEY, v INT) WITH (KAFKA_TOPIC = '${case}_compacted', VALUE_FORMAT = 'JSON');
+INSERT INTO of_table (k, v) VALUES ('x', 1), (NULL, 2), ('y', 3);
+--@error: INVALID_STATEMENT
+-- Failed to insert values into 'OF_TABLE'. Row 2: Topic ${case}_compacted is compacted, so that each record needs a key.
+INSERT INTO of_table (k, v) VALUES ('z', 4), ('x', 5);
+--@output OF_TABLE rowsort
+-- k | v
+-- z | 4
+-- x | 5

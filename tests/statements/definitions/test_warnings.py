@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.statements.world import World
@@ -60,3 +62,25 @@ def test_an_order_that_is_kept(world: World, sub_query: str) -> None:
 def test_a_within_that_counts_from_the_right_side(world: World, join: str, is_warned_of: bool) -> None:
     found = [w for w in warnings(world, f"SELECT b.k AS k, a.v AS v FROM s a {join}") if "WITHIN" in w]
     assert len(found) == is_warned_of
+
+
+@pytest.mark.parametrize("topic", ["existing", "new"])
+def test_a_topic_that_has_the_brokers_times(world: World, topic: str) -> None:
+    """As an existing one may, and a new one where that is the brokers' default."""
+    create = world.admin.create_topic
+
+    def appending(name: str, *rest: Any, **more: Any) -> None:
+        create(name, *rest, **more)
+        world.admin.configs[name]["message.timestamp.type"] = "LogAppendTime"
+
+    world.admin.create_topic = appending  # type: ignore[method-assign]
+    if topic == "existing":
+        appending(topic)
+    made = world.one(f"CREATE STREAM o WITH (kafka_topic='{topic}') AS SELECT * FROM s;")
+    (warning,) = (w["message"] for w in made["warnings"])
+    assert warning.startswith(
+        f"Topic {topic} has message.timestamp.type = LogAppendTime: ROWTIME of a row of O"
+    )
+    (line,) = world.one("DESCRIBE o EXTENDED;")["sourceDescription"]["statistics"].splitlines()
+    assert line.startswith(f"Times: topic {topic} has message.timestamp.type = LogAppendTime")
+    assert "LogAppendTime" not in str(world.one("DESCRIBE s EXTENDED;"))

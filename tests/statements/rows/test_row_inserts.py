@@ -95,6 +95,13 @@ def test_rows_that_are_written_together(make_world: Callable[..., World]) -> Non
     refused.close()
     assert not refused.insert([b'{"id":4}']) and world.sent == []
 
+    world.admin.configs["rows"] = {"max.message.bytes": "100"}
+    large = inserter()
+    assert not large.insert([b'{"id":1}', json.dumps({"id": 2, "v": "x" * 50}).encode()]) and world.sent == []
+    error = large.acknowledged().error
+    assert error is not None and "whose max.message.bytes is 100" in error.message
+    world.admin.configs["rows"] = {}
+
     few = inserter(**{"processing.guarantee": "exactly_once_v2"})
     assert not few.insert([b'{"id":1}', b'{"id":2}', b'{"id":3}'])
     error = few.acknowledged().error

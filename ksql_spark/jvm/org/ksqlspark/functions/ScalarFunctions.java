@@ -83,6 +83,8 @@ public final class ScalarFunctions {
         table.add("negate", call -> new Decimals.Signed(call.type(0), false));
         table.add("added", call -> new Decimals.Added(call.array(0)));
         table.add("decimal_text", call -> new Decimals.Text(call.type(0)));
+        table.add("double_text", call -> new Numeric.DoubleText());
+        table.add("numeric", call -> new Numeric(call.argument(), call.type(0), call.type(1)));
         table.add("round", call -> new Rounding(call.type(0), false));
         table.add("truncate", call -> new Rounding(call.type(0), true));
         table.add("series", call -> new Series(call.limits(), call.types()));

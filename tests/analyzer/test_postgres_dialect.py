@@ -1,0 +1,119 @@
+"""Types and refusals with ``ksql.sql.dialect`` = postgres (values: tests/spark/test_postgres_meaning.py)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ksql_spark.errors import KsqlError
+from ksql_spark.metastore.store import MetaStore
+from ksql_spark.plan.nodes import Sort
+from ksql_spark.plan.queries import Job
+from tests.analyzer.binding import bind, run
+
+POSTGRES = {"ksql.sql.dialect": "postgres"}
+
+
+@pytest.fixture(scope="module")
+def store() -> MetaStore:
+    made = MetaStore()
+    run(
+        "CREATE SOURCE TABLE t (k INT PRIMARY KEY, n BIGINT, d DOUBLE, m DECIMAL(9, 2), s STRING, dt DATE)"
+        " WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');"
+        "CREATE STREAM r (n BIGINT, d DOUBLE) WITH (KAFKA_TOPIC = 'r', VALUE_FORMAT = 'JSON');",
+        made,
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("expression", "type_", "ksql"),
+    [
+        ("1 / 3.0", "DECIMAL(38, 20)", "DECIMAL(17, 6)"),
+        ("7 / 2", "INTEGER", "INTEGER"),
+        ("m * m", "DECIMAL(18, 4)", "DECIMAL(19, 4)"),
+        ("m + 1", "DECIMAL(13, 2)", "DECIMAL(13, 2)"),
+        ("ROUND(d)", "DOUBLE", "BIGINT"),
+        ("CEIL(k)", "DOUBLE", "INTEGER"),
+        ("EXTRACT(EPOCH FROM NOW()) / 60", "DECIMAL(38, 20)", "BIGINT"),
+        ("DATE_PART('isodow', dt)", "DOUBLE", "BIGINT"),
+        ("d / k", "DOUBLE", "DOUBLE"),
+        ("s || 'x'", "STRING", "STRING"),
+    ],
+)
+def test_types_of_expressions(store: MetaStore, expression: str, type_: str, ksql: str) -> None:
+    for config, expected in ((POSTGRES, type_), ({}, ksql)):
+        (item,) = bind(f"SELECT {expression} FROM t;", store, **config).items
+        assert str(item.expression.type) == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "type_", "ksql"),
+    [
+        ("SUM(k)", "BIGINT", "INTEGER"),
+        ("SUM(n)", "DECIMAL(38, 0)", "BIGINT"),
+        ("SUM(m)", "DECIMAL(38, 2)", "DECIMAL(9, 2)"),
+        ("AVG(n)", "DECIMAL(38, 20)", "DOUBLE"),
+        ("AVG(d)", "DOUBLE", "DOUBLE"),
+        ("SUM(n) / COUNT(*)", "DECIMAL(38, 20)", "BIGINT"),
+        ("SUM(n) FILTER (WHERE d > 1)", "DECIMAL(38, 0)", "BIGINT"),
+        ("SUM(n) OVER (ORDER BY k)", "DECIMAL(38, 0)", "BIGINT"),
+    ],
+)
+def test_types_of_aggregates(store: MetaStore, expression: str, type_: str, ksql: str) -> None:
+    for config, expected in ((POSTGRES, type_), ({}, ksql)):
+        job = bind(f"SELECT {expression} AS x FROM t;", store, **config)
+        assert [str(column.type) for column in job.root.schema.columns] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("expression", "state", "message"),
+    [
+        ("EXTRACT(EON FROM NOW())", "22023", 'unit "eon" not recognized for type timestamp without'),
+        ("EXTRACT(HOUR FROM dt)", "0A000", 'unit "hour" not supported for type date'),
+        ("DATE_TRUNC('eon', NOW())", "22023", 'unit "eon" not recognized'),
+        ("DATE_TRUNC(s, NOW())", "0A000", "has to be a literal"),
+        ("CAST('2024-02-30' AS DATE)", "22008", 'for type date: "2024-02-30"'),
+        ("CAST('soon' AS TIMESTAMP)", "22007", "invalid input syntax"),
+        ("REGEXP_REPLACE(s, 'a', 'b')", "0A000", "SET ksql.sql.dialect = 'ksqldb' gives KSQL's"),
+        ("LOG(2, d)", "0A000", r"LN\(x\) / LN\(base\)"),
+    ],
+)
+def test_what_is_refused(store: MetaStore, expression: str, state: str, message: str) -> None:
+    with pytest.raises(KsqlError, match=message) as caught:
+        bind(f"SELECT {expression} FROM t;", store, **POSTGRES)
+    assert (caught.value.condition, caught.value.parameters["state"]) == ("VALUE_REFUSED", state)
+    assert caught.value.position is not None
+
+
+@pytest.mark.parametrize(
+    ("order", "is_first"),
+    [("", False), (" DESC", True), (" NULLS FIRST", True), (" DESC NULLS LAST", False)],
+)
+def test_nulls_are_the_largest(store: MetaStore, order: str, is_first: bool) -> None:
+    for query in (
+        f"SELECT n FROM t ORDER BY n{order};",
+        f"VALUES (1) UNION ALL VALUES (2) ORDER BY 1{order};",
+    ):
+        job = bind(query, store, **POSTGRES)
+        assert isinstance(job, Job) and isinstance(job.root, Sort)
+        assert job.root.by[0].nulls_first is is_first
+
+
+def test_a_key_is_still_looked_up(store: MetaStore) -> None:
+    for value in ("5", "CAST(5 AS INT)", "-5"):
+        assert bind(f"SELECT * FROM t WHERE k = {value};", store, **POSTGRES).lookups is not None
+
+
+def test_queries_that_keep_running_have_ksqls_meaning(store: MetaStore) -> None:
+    push = bind("SELECT n / 2.0 AS x FROM r EMIT CHANGES;", store, **POSTGRES)
+    assert str(push.root.schema.columns[-1].type) == str(
+        bind("SELECT n / 2.0 AS x FROM r EMIT CHANGES;", store).root.schema.columns[-1].type
+    )
+    made = bind("CREATE STREAM x AS SELECT ROUND(d) AS x FROM r;", store, **POSTGRES)
+    assert str(made.sink.schema.columns[-1].type) == "BIGINT"
+
+
+def test_numbers_are_assigned_to_columns(store: MetaStore) -> None:
+    text = "INSERT INTO r (n, d) VALUES (EXTRACT(DAY FROM NOW()) / 2, SQRT(4));"
+    (row,) = bind(text, store, **POSTGRES).rows
+    assert [str(value.type) for _, value in row.values] == ["BIGINT", "DOUBLE"]
