@@ -6,6 +6,10 @@
 SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
+# prints how long a command took, by the clock and by processors
+TIMED := $(BIN)/python -m tests.timed
+# compiled modules are kept: each of hundreds of Python processes would compile them again
+unexport PYTHONDONTWRITEBYTECODE
 # installs dependency groups of pyproject.toml, which pip knows since 25.1
 GROUPS := $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && $(BIN)/python -m pip install --disable-pip-version-check
 
@@ -17,7 +21,7 @@ JVM := .venv/.jvm
 S3 := .venv/.s3
 NODE := console/node_modules/.package-lock.json
 
-.PHONY: help setup run server demo test static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
+.PHONY: help setup run server demo test tests static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
 .PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
 
 help: ## list the targets
@@ -35,16 +39,23 @@ server: $(RUNTIME) $(JVM) ## start Kafka, Spark and the server, until Ctrl-C (AR
 demo: $(RUNTIME) $(JVM) ## the stories of the folder examples, live (STORY=taxi; without it, a list)
 	@$(BIN)/ksql-spark demo $(STORY) $(ARGS)
 
-test: setup static test-fast test-kafka ## lint, types, layers, fast tests, tests on Kafka and Spark (the longest: make test-long)
+test: setup ## lint, types, layers, all tests but the longest (make test-long); prints the core-minutes that they took
+	@$(TIMED) $(MAKE) --no-print-directory static tests
 
-check: static test-fast check-console ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
+check: $(TOOLS) ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
+	@$(TIMED) $(MAKE) --no-print-directory static test-fast check-console
 
 static: $(TOOLS) ## lint, types, layers and JUnit, two side by side
 	@$(MAKE) --no-print-directory -j 2 lint lint-java types contracts test-java
 
+# workers of pytest that share one broker and one JVM: a core more than there are, since tests also wait
+tests:
+	@echo "== tests"
+	@$(BIN)/python -m pytest -q -n 3 -m "not long" --durations=20 $(ARGS)
+
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
-	@$(BIN)/python -m pytest -q -n 4 -m "not kafka and not spark and not long" $(ARGS)
+	@$(BIN)/python -m pytest -q -n 3 -m "not kafka and not spark and not long" $(ARGS)
 
 test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"

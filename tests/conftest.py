@@ -8,7 +8,7 @@ import gc
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import hypothesis
@@ -20,7 +20,12 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, new_session
+from tests.shared_services import WORKER, AttachedSpark, common_folder, gateway_of, shared
 from tests.spark_cluster import SparkCluster
+from tests.waiting import LONG_S, long_waits
+
+#: the JVMs of tests end before C2 would have paid for itself; programs in bench/ do not come here
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # a busy machine is no failure
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -44,6 +49,8 @@ WAITING_MODULES = {
     "tests/shell/test_shell_terminal.py",
     "tests/tools/test_cut_over.py",
 }
+#: the name of a long wait among the properties of a test's report
+_LONG_WAIT = "long wait"
 
 
 class Scheduling(LoadScopeScheduling):
@@ -83,10 +90,38 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give a test's report its long waits, which then travel from the worker to who prints them."""
+    report = yield
+    report.user_properties += [(_LONG_WAIT, seconds) for seconds in long_waits]
+    long_waits.clear()
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the long waits: TIMEOUT_S would hide them."""
+    reports = [
+        r for of_one in terminalreporter.stats.values() for r in of_one if hasattr(r, "user_properties")
+    ]
+    found = [(value, r.nodeid) for r in reports for name, value in r.user_properties if name == _LONG_WAIT]
+    if found:
+        terminalreporter.section(f"waits of {LONG_S:.0f} s and more")
+    for seconds, test in sorted(found, reverse=True):
+        terminalreporter.line(f"{seconds:5.0f} s {test}")
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     """One Kafka broker for the whole test run; tests that use it are marked ``kafka``."""
-    with EmbeddedBroker(tmp_path_factory.mktemp("broker"), port=0) as running:
+    folder = tmp_path_factory.mktemp("broker")
+    with shared(
+        common_folder(tmp_path_factory),
+        "broker",
+        start=lambda: EmbeddedBroker(folder, port=0),
+        address_of=lambda started: started.port,
+        attach=lambda port: contextlib.nullcontext(EmbeddedBroker(folder, port)),
+    ) as running:
         yield running
 
 
@@ -117,16 +152,28 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
     Its tasks run where TEST_SPARK_MASTER says: ``make test-cluster`` runs cases in executors; ``standalone``
     is a master with two workers.
     """
-    master = os.environ.get("TEST_SPARK_MASTER", "local")
-    with contextlib.ExitStack() as stack:
-        settings = {}
-        if master == "standalone":
-            cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
-            master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
-        folder = tmp_path_factory.mktemp("spark")
-        process = SparkProcess(folder, memory="1g", master=master, settings=settings)
-        stack.callback(process.stop)
-        process.start()
+
+    @contextlib.contextmanager
+    def started() -> Iterator[SparkProcess]:
+        master = os.environ.get("TEST_SPARK_MASTER", "local")
+        with contextlib.ExitStack() as stack:
+            settings = {}
+            if master == "standalone":
+                cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
+                master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
+            process = SparkProcess(folder, memory="2g", master=master, settings=settings)
+            stack.callback(process.stop)
+            process.start()
+            yield process
+
+    folder = tmp_path_factory.mktemp("spark")
+    with shared(
+        common_folder(tmp_path_factory),
+        "spark",
+        start=started,
+        address_of=gateway_of,
+        attach=lambda address: AttachedSpark.of(folder, *address),
+    ) as process:
         yield process
 
 
@@ -149,7 +196,7 @@ def engine(
     config = {
         "bootstrap.servers": broker.bootstrap_servers,
         "ksql.spark.data.dir": str(tmp_path_factory.mktemp("engine")),
-        "ksql.service.id": "tests_",
+        "ksql.service.id": f"tests_{WORKER}_",
     }
     running = Engine(Config(config), process)
     running.start()

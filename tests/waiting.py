@@ -7,6 +7,10 @@ from collections.abc import Callable
 
 #: how long anything may take on a very busy machine, seconds; it only matters where a test fails
 TIMEOUT_S = 300.0
+#: waits as long as this are listed at the end of a run
+LONG_S = 30.0
+#: waits of the running test that took LONG_S or more, seconds
+long_waits: list[float] = []
 
 
 def until(condition: Callable[[], object], report: Callable[[], object] = lambda: None) -> None:
@@ -15,11 +19,13 @@ def until(condition: Callable[[], object], report: Callable[[], object] = lambda
     Raises:
         AssertionError: it never does; the text is what ``report`` returns.
     """
-    deadline = time.monotonic() + TIMEOUT_S
-    began = time.monotonic()
+    start = began = time.monotonic()
+    deadline = start + TIMEOUT_S
     while not condition():
         now = time.monotonic()
         assert now < deadline, report()
         # looking leaves at least half of the time to what it waits for
         time.sleep(min(max(0.02, now - began), 0.5))
         began = time.monotonic()
+    if (waited_s := time.monotonic() - start) >= LONG_S:
+        long_waits.append(waited_s)

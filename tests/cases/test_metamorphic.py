@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -33,15 +33,22 @@ FOUND = (
 
 
 def _cases() -> Iterator[object]:
+    cases = list(every_case())
     for relation in RELATIONS:
         if relation != os.environ.get("RELATION", relation):
             continue
-        made = [case for case in (related(c, relation, SEED) for c in every_case()) if case is not None]
-        if not ({"METAMORPHIC", "CASE"} & set(os.environ)):
-            sample = random.Random(f"{SEED} {relation}").sample(made, SAMPLE)
-            made = [case for case in made if case in sample or case.title.startswith(FOUND)]
-        for case in made:
+        for case in _made(cases, relation):
             yield pytest.param(case, id=f"{relation} {case.path.relative_to(FOLDER)}:{case.line}")
+
+
+def _made(cases: Sequence[Case], relation: str) -> Iterator[Case]:
+    """The cases that run, as the relation has them: all, or FOUND and a sample."""
+    left = len(cases) if {"METAMORPHIC", "CASE"} & set(os.environ) else SAMPLE
+    for case in random.Random(f"{SEED} {relation}").sample(cases, len(cases)):
+        is_found = case.title.startswith(FOUND)
+        if (is_found or left) and (made := related(case, relation, SEED)) is not None:
+            left -= not is_found
+            yield made
 
 
 #: pytest refuses no parameters at all, as when CASE has nothing to change

@@ -54,21 +54,22 @@ def own_engine(
     kafka_admin: KafkaAdmin, spark_process: SparkProcess, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Engine]:
     """An engine that knows no other streams; its topics are deleted."""
+    service_id = f"how_to_{uuid.uuid4().hex[:8]}_"
     config = {
         "bootstrap.servers": kafka_admin.servers,
         "ksql.spark.data.dir": str(tmp_path),
-        "ksql.service.id": f"how_to_{uuid.uuid4().hex[:8]}_",
+        "ksql.service.id": service_id,
         "ksql.output.topic.name.prefix": PREFIX,
         **getattr(request, "param", {}),
     }
-    before = set(kafka_admin.topics())
     engine = Engine(Config(config), spark_process)
     try:
         engine.start()
         yield engine
     finally:
         engine.stop()
-        kafka_admin.delete_topics(set(kafka_admin.topics()) - before)
+        own = (PREFIX, f"_confluent-ksql-{service_id}")
+        kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(own))
 
 
 @pytest.mark.long

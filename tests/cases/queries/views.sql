@@ -99,6 +99,9 @@ CREATE STREAM alike AS SELECT * FROM sold WHERE EXISTS (SELECT 1 FROM dear WHERE
 DROP VIEW nobody;
 --@error: INVALID_STATEMENT
 -- View NOBODY does not exist. SHOW VIEWS lists all of them.
+-- line 1:11
+--   DROP VIEW nobody
+--             ^^^^^^
 
 --@test: a view whose source is gone says so, until the source is back
 CREATE STREAM other (id INT KEY, item STRING) WITH (KAFKA_TOPIC = '${case}_sold', VALUE_FORMAT = 'JSON');

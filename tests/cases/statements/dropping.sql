@@ -17,6 +17,9 @@ DROP STREAM a;
 DROP TABLE b;
 --@error: INVALID_STATEMENT
 -- Incompatible data source type is STREAM, but statement was DROP TABLE. Write DROP STREAM B.
+-- line 1:12
+--   DROP TABLE b
+--              ^
 DROP STREAM b DELETE TOPIC;
 DROP STREAM a;
 DROP STREAM s;
@@ -45,6 +48,9 @@ INSERT INTO a (k, v) VALUES ('by hand', 3);
 TERMINATE nothing_like_it;
 --@error: QUERY_UNKNOWN
 -- Unknown queryId: NOTHING_LIKE_IT. SHOW QUERIES lists all queries.
+-- line 1:11
+--   TERMINATE nothing_like_it
+--             ^^^^^^^^^^^^^^^
 DROP STREAM b;
 DROP STREAM a;
 DROP STREAM s;

@@ -80,3 +80,6 @@ PRINT '${case}_s' FROM BEGINNING LIMIT 2;
 PRINT '${case}_x';
 --@error: TOPIC_UNKNOWN
 -- Could not find topic '${case}_x'. Did you mean '${case}_s'?
+-- line 1:7
+--   PRINT '${case}_x'
+--         ^^^^^^^^^^^^^^^^^

@@ -13,6 +13,7 @@ from ksql_spark.engine import Engine, QueryStream, Request
 from ksql_spark.entities.commands import RowsChanged, TerminateQueryEntity
 from ksql_spark.entities.sources import KafkaTopicsList
 from ksql_spark.errors import KsqlError
+from tests.shared_services import WORKER
 
 pytestmark = pytest.mark.kafka
 
@@ -60,14 +61,14 @@ def test_plain_push_queries_give_the_same_rows_with_and_without_spark(
             f"INSERT INTO {name} (id, n) VALUES (4, 5);"
         )
     )
-    before = engine.services.admin.topics().keys()
+    before = results(engine)
     stream = engine.query(
         Request(
             f"SELECT id, n, d, due, l, st FROM {name} WHERE n >= 10 EMIT CHANGES LIMIT 3;",
             {"auto.offset.reset": "earliest", **settings},
         )
     )
-    has_topic = engine.services.admin.topics().keys() != before
+    has_topic = results(engine) != before
     assert has_topic == bool(settings)
     deadline = time.monotonic() + TIMEOUT_S
     rows: list[list[object]] = []
@@ -100,7 +101,7 @@ def rows_of(stream: QueryStream, count: int) -> list[list[Any]]:
 
 def results(engine: Engine) -> list[str]:
     """The topics with results of push queries."""
-    return [name for name in engine.services.admin.topics() if "tests_transient_" in name]
+    return [name for name in engine.services.admin.topics() if f"tests_{WORKER}_transient_" in name]
 
 
 def running(engine: Engine) -> list[str]:
