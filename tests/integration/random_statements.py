@@ -1055,6 +1055,8 @@ class Generator:
             test = Both.made(
                 f"{{}} {negation}IN (SELECT {{}} FROM {{}}{{}})".format, ours, inner.key[0], inner.text, where
             )
+            # a row with NULL passes neither, even if there is nothing to be in
+            test = Both(test.ksql, f"({test.duckdb} AND {ours.duckdb} IS NOT NULL)")
         else:
             more = Both.made(" AND {}".format, only) if only else Both.of("")
             test = Both.made(
