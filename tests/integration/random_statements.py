@@ -127,7 +127,7 @@ FUNCTIONS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
     (INT, (INTS,), "ARRAY_MAX({0})", "list_max({0})"),
     (INT, (INTS,), "ARRAY_MIN({0})", "list_min({0})"),
     (INT, (INTS,), "REDUCE({0}, 0, (s, z) => s + COALESCE(z, 1))",
-     "wrap32(list_reduce({0}, lambda s, z: s + COALESCE(z, 1)::HUGEINT, 0::HUGEINT))"),
+     "wrap32(COALESCE(list_reduce({0}, lambda s, z: s + COALESCE(z, 1)::HUGEINT, 0::HUGEINT), 0))"),
     (INT, (STRING, STRING), "FIELD({0}, 'a', {1})",
      "CASE WHEN {0} = 'a' THEN 1 WHEN {0} = {1} THEN 2 ELSE 0 END"),
     *((BIGINT, (BIGINT, BIGINT), f"({{0}} {o} {{1}})", f"wrap64({{0}}::HUGEINT {o} {{1}})") for o in "+-*%"),
@@ -1055,6 +1055,8 @@ class Generator:
             test = Both.made(
                 f"{{}} {negation}IN (SELECT {{}} FROM {{}}{{}})".format, ours, inner.key[0], inner.text, where
             )
+            # a row with NULL passes neither, even if there is nothing to be in
+            test = Both(test.ksql, f"({test.duckdb} AND {ours.duckdb} IS NOT NULL)")
         else:
             more = Both.made(" AND {}".format, only) if only else Both.of("")
             test = Both.made(

@@ -245,8 +245,10 @@ def smallest(one: Round, statement: Statement, why: str) -> tuple[Statement, str
         statement, why = tried[same[0]], wrong[same[0]]
 
 
-def smallest_input(engine: Engine, given: Input, statement: Statement, why: str, prefix: str) -> Input:
-    """The input with as few rows as possible for which a statement is wrong in the same way."""
+def smallest_input(
+    engine: Engine, given: Input, statement: Statement, why: str, prefix: str
+) -> tuple[Input, str]:
+    """The input with as few rows as possible for which a statement is wrong in the same way, and how."""
     tried = 0
     for name, records in given.records.items():
         size = len(records) if f"rel_{name} " in statement.text.ksql else 0
@@ -261,10 +263,10 @@ def smallest_input(engine: Engine, given: Input, statement: Statement, why: str,
                 with Round(engine, smaller, f"{prefix}{tried}_") as one:
                     again = one.wrong({"again": statement}).get("again")
                 if len(kept) < len(records[start : start + size]) and again and _way(again) == _way(why):
-                    given = smaller
+                    given, why = smaller, again
                 else:
                     start += size
-    return given
+    return given, why
 
 
 def described(seed: int, statement: Statement, given: Input, why: str) -> str:
@@ -302,7 +304,7 @@ def test_statements_give_what_duckdb_gives(engine: Engine) -> None:
                 statement = statements[seed]
                 if len(found) < SHRUNK:
                     statement, why = smallest(one, statement, why)
-                    fewer = smallest_input(engine, given, statement, why, f"fewer{seed}_")
+                    fewer, why = smallest_input(engine, given, statement, why, f"fewer{seed}_")
                     found.append(described(int(seed), statement, fewer, why))
                 else:
                     found.append(described(int(seed), statement, given, why))

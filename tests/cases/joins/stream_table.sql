@@ -85,3 +85,19 @@ INSERT INTO trips (zone, fare) VALUES (1, 3.0);
 -- 1.0  | 1    | NULL
 -- 2.0  | 1    | Bronx
 -- 3.0  | 1    | The Bronx
+
+--@test: a row without a key has none, whatever is computed beside it
+CREATE STREAM sorted AS
+  SELECT r.zone AS zone, ARRAY_SORT(ARRAY[2, 1]) AS numbers FROM rides r LEFT JOIN zones z ON r.zone = z.id;
+INSERT INTO rides (zone, fare) VALUES (3, 1.0);
+INSERT INTO rides (fare) VALUES (1.0);
+INSERT INTO rides (fare) VALUES (1.0);
+INSERT INTO rides (zone, fare) VALUES (5, 1.0);
+INSERT INTO rides (fare) VALUES (1.0);
+--@output SORTED ordered
+-- zone | numbers
+-- 3    | [1, 2]
+-- NULL | [1, 2]
+-- NULL | [1, 2]
+-- 5    | [1, 2]
+-- NULL | [1, 2]

@@ -64,7 +64,10 @@ public final class PackedRow {
         }
     }
 
-    /** BINARY to a STRUCT of the schema in the function's name. */
+    /**
+     * BINARY to a STRUCT of the schema in the function's name; NULL and no bytes, the key of a
+     * record without one, to NULL.
+     */
     public static final class Unpack extends BytesToRow {
         public Unpack(String ddl) {
             super("unpack", ddl);
@@ -77,7 +80,8 @@ public final class PackedRow {
 
         @Override
         protected InternalRow decode(byte[] bytes) {
-            return view(bytes, schema.size());
+            // a view of no bytes would show what is behind them in memory
+            return bytes.length == 0 ? null : view(bytes, schema.size());
         }
     }
 }

@@ -35,6 +35,7 @@ class PackedRowTest {
         assertTrue(again.isNullAt(0) && again.isNullAt(1) && again.isNullAt(2));
         assertNull(pack.invoke(null));
         assertNull(new PackedRow.Unpack(DDL).invoke(null));
+        assertNull(new PackedRow.Unpack(DDL).invoke(new byte[0]));
     }
 
     @Test
