@@ -97,10 +97,10 @@ def test_errors_have_their_place() -> None:
     ]
 
 
-def test_a_statement_that_is_too_deep_has_an_error() -> None:
+def test_a_chain_that_is_too_long_has_an_error() -> None:
     text = f"{CLICKS}SELECT {'+'.join(['1'] * 5000)} AS a FROM clicks EMIT CHANGES;\nSELEC 1;\n"
-    (deep, wrong) = found(text)
-    assert (deep.rule, deep.line, wrong.line) == (ERROR, 2, 3) and "nested too deeply" in deep.message
+    (long, wrong) = found(text)
+    assert (long.rule, long.line, wrong.line) == (ERROR, 2, 3) and "chain of operators" in long.message
 
 
 def test_an_error_is_found_once() -> None:

@@ -26,6 +26,9 @@ DROP STREAM s;
 DROP STREAM s;
 --@error: SOURCE_UNKNOWN
 -- Stream or table does not exist: S. SHOW STREAMS and SHOW TABLES list all of them.
+-- line 1:13
+--   DROP STREAM s
+--               ^
 DROP STREAM IF EXISTS s;
 
 --@test: a terminated query writes no more; its sink stays and can be read

@@ -181,7 +181,7 @@ def test_a_topic_that_cannot_be_created_leaves_nothing(world: World, monkeypatch
 
 
 def test_statements_that_are_too_deep(world: World) -> None:
-    chain = " OR ".join(f"v = {i}" for i in range(3000))
+    chain = " OR ".join(f"v = {i}" for i in range(6000))
     for text in (
         f"CREATE STREAM a AS SELECT * FROM s WHERE {chain} EMIT CHANGES;",
         f"EXPLAIN SELECT {chain} FROM s;",
