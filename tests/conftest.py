@@ -20,7 +20,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, new_session
-from tests.shared_services import WORKER, AttachedSpark, common_folder, gateway_of, shared
+from tests.shared_services import WORKER, AttachedBroker, AttachedSpark, common_folder, gateway_of, shared
 from tests.spark_cluster import SparkCluster
 from tests.waiting import LONG_S, long_waits
 
@@ -119,8 +119,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]
         common_folder(tmp_path_factory),
         "broker",
         start=lambda: EmbeddedBroker(folder, port=0),
-        address_of=lambda started: started.port,
-        attach=lambda port: contextlib.nullcontext(EmbeddedBroker(folder, port)),
+        address_of=lambda started: (started.port, started.pid),
+        attach=lambda address: contextlib.nullcontext(AttachedBroker(folder, *address)),
     ) as running:
         yield running
 

@@ -22,6 +22,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark import jvm
 from ksql_spark.spark.session import SparkProcess
 
@@ -84,6 +85,24 @@ def gateway_of(process: SparkProcess) -> tuple[int, str, int]:
     """Where the JVM of a process of ours can be joined: port, secret, process id."""
     parameters = process.running_session.sparkContext._gateway.gateway_parameters
     return parameters.port, parameters.auth_token, process.pid
+
+
+class AttachedBroker(EmbeddedBroker):
+    """The broker of another worker: it is neither started nor stopped.
+
+    Args:
+        folder: for files of this worker, of which there are none.
+        port: the broker's.
+        pid: the broker's.
+    """
+
+    def __init__(self, folder: Path, port: int, pid: int) -> None:
+        super().__init__(folder, port)
+        self._pid = pid
+
+    @property
+    def pid(self) -> int:
+        return self._pid
 
 
 @dataclass

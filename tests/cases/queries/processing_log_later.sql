@@ -19,6 +19,9 @@ INSERT INTO s (k, a) VALUES ('kept', 0);
 --@output HALVES ordered
 -- k    | half
 -- kept | NULL
+--@output KSQL_PROCESSING_LOG ordered
+-- level
+-- ERROR
 SELECT stage, offset FROM ERRORS OF CSAS_HALVES_1;
 --@rows
 -- stage      | offset
@@ -28,6 +31,9 @@ INSERT INTO s (k, a) VALUES ('again', 0);
 --@output HALVES ordered
 -- k     | half
 -- again | NULL
+--@output KSQL_PROCESSING_LOG ordered
+-- level
+-- ERROR
 SELECT stage, offset FROM ERRORS OF CSAS_HALVES_1 WHERE offset > 1;
 --@rows
 -- stage      | offset
