@@ -131,3 +131,12 @@ def test_decimals_stay_exact() -> None:
 def test_a_number_whose_digits_do_not_fit_in_memory(number: str) -> None:
     for where in (f"i IN (1, '{number}')", f"d = ARRAY[1, '{number}'][1]"):
         assert len(str(_predicate(where))) < 200
+
+
+@pytest.mark.parametrize("list_", ["b IN (1, NULL, 2)", "b NOT IN (NULL, 1, 2)"])
+def test_null_leaves_a_set_of_the_others(list_: str) -> None:
+    (statement,) = grammar.parse(f"SELECT * FROM t WHERE {list_};")
+    bound = analyzer.bind_read(statement.query, _metastore(), Config({"ksql.sql.nulls": "ansi"}))
+    assert isinstance(bound, Lookup) and bound.predicate is not None
+    sets = [node.values for node in walk(bound.predicate) if isinstance(node, Members)]
+    assert sets == [(1, 2)]

@@ -360,6 +360,19 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         # maps can only be compared with =
         tests = [_meant(call("=", (fitted[0], m), node), scope) for m in fitted[1:]]
         return _joined("OR", [(test, node) for test in tests], scope)
+    values = [e for e in fitted[1:] if not _is_null_literal(e)] if scope.ansi else fitted[1:]
+    if 0 < len(values) < len(fitted) - 1:
+        # SQL's x IN (y, NULL) is x IN (y) OR NULL; without NULL, the list is one set of constants
+        listed = _meant(_listed([fitted[0], *values], type_, node), scope)
+        return _meant(call("OR", (listed, Cast(Literal(None, NULL), BOOLEAN)), node), scope)
+    return _listed(fitted, type_, node)
+
+
+def _is_null_literal(node: Expression) -> bool:
+    return (node.operand if isinstance(node, Cast) else node) == Literal(None, NULL)
+
+
+def _listed(fitted: Sequence[Expression], type_: SqlType, node: exp.In) -> Expression:
     bound_call = with_times(call("IN", fitted, node), node)
     members_ = constants(bound_call.arguments[1:], type_)
     return bound_call if members_ is None else Call("IN", (bound_call.arguments[0], members_), BOOLEAN)
