@@ -203,3 +203,14 @@ SELECT v.id, t.n FROM (VALUES (1), (3)) AS v (id) LEFT JOIN LATERAL (SELECT COUN
 -- id | n
 -- 1  | 0
 -- 3  | 2
+
+--@test: PostgreSQL's meaning: what has no value is an error with its SQLSTATE, in look-ups, too
+CREATE TABLE sums AS SELECT who, COUNT(*) AS n FROM sold WHERE who IS NOT NULL GROUP BY who EMIT CHANGES;
+--@output SUMS folded
+-- who | n
+-- ann | 2
+-- bob | 1
+-- cid | 1
+SET 'ksql.sql.dialect' = 'postgres';
+SELECT n / 0 FROM sums WHERE who = 'ann';
+--@error: VALUE_REFUSED
