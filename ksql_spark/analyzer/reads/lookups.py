@@ -236,7 +236,9 @@ def check_key_values(
                         node,
                     )
                 case Literal(None) | Cast(Literal(None)) if source.is_table and not settings.is_ansi(config):
-                    raise invalid(f"Primary key columns can not be NULL: {part}.", node)
+                    # a list may be long
+                    shown = str(part) if function == "=" else f"({name} IN (…, NULL, …))"
+                    raise invalid(f"Primary key columns can not be NULL: {shown}.", node)
 
 
 #: conditions that must all hold
