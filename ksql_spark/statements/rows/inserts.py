@@ -21,7 +21,7 @@ from ksql_spark.functions.nullness import Nullness, nullness
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.kafka.record_limits import Record, RecordLimits
 from ksql_spark.kafka.transactions import TransactionalWriter, Written
-from ksql_spark.metastore.serdes import writing_serdes
+from ksql_spark.metastore.serdes import subjects_of, writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource
 from ksql_spark.plan.planner import GUARANTEE
 from ksql_spark.plan.stages import EXACTLY_ONCE
@@ -45,10 +45,12 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     def run() -> RowsInserted | None:
         rows = _values(bound, context)
         now_ms = int(time.time() * 1000)
-        serdes = writing_serdes(bound.source, context.services.registry)
-        topic, records = bound.source.topic, []
+        topic, admin, records = bound.source.topic, context.services.admin, []
         # the brokers write one record or refuse it
-        limits = RecordLimits.of(topic, context.services.admin) if len(rows) > 1 else RecordLimits(topic, {})
+        limits = RecordLimits.of(topic, admin) if len(rows) > 1 else RecordLimits(topic, {})
+        if subjects_of(bound.source):
+            admin.require_topic(topic)  # or a topic that is gone would have a subject again
+        serdes = writing_serdes(bound.source, context.services.registry)
         for at, values in enumerate(rows):
             with _failing_at(bound, at):
                 records.append(_record(bound.source, values, now_ms, serdes))

@@ -59,6 +59,13 @@ def test_a_subject_that_is_called_as_a_record_stays(world: World, registry: Regi
     assert registry.subjects.keys() == {"a.B"}
 
 
+def test_a_row_for_a_topic_that_is_gone_leaves_no_subject(world: World, registry: RegistryServer) -> None:
+    world.run(AVRO + AVRO.replace("STREAM w", "STREAM other"))
+    world.run("DROP STREAM other DELETE TOPIC;")
+    assert world.refused("INSERT INTO w (k, v) VALUES ('a', 1);").condition == "TOPIC_UNKNOWN"
+    assert not registry.subjects
+
+
 def test_nothing_is_dropped_while_the_registry_is_away(world: World, registry: RegistryServer) -> None:
     world.run(AVRO)
     registry.stop()
