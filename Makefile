@@ -69,7 +69,7 @@ test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost serve
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
 	@echo "== case files where the machine has another language, encoding and time zone"
 	@LC_ALL=tr_TR.ISO-8859-9 TZ=Asia/Kathmandu JAVA_TOOL_OPTIONS='-Duser.language=tr -Duser.country=TR -Duser.timezone=Asia/Kathmandu \
-	  -Dfile.encoding=ISO-8859-9' $(BIN)/python -m pytest -q -m "not long" tests/cases
+	  -Dfile.encoding=ISO-8859-9' $(BIN)/python -m pytest -q -n 3 -m "not long" tests/cases
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
 	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \
