@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class HeldRecords(Collection[Record]):
             reason = f"One transaction has room for {self._most:,} rows (ksql.transaction.max.records)"
             raise KsqlError("INVALID_STATEMENT", reason=reason)
         try:
-            self._limits.check((key, value, timestamp_ms), timestamp_ms)
+            self._limits.check((key, value, timestamp_ms), int(time.time() * 1000))
             self._file.write(marshal.dumps((key, value, timestamp_ms)))
         except ValueError as error:
             raise KsqlError("INVALID_STATEMENT", reason=str(error)) from None
