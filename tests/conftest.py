@@ -24,7 +24,7 @@ from tests.shared_services import WORKER, AttachedBroker, AttachedSpark, common_
 from tests.spark_cluster import SparkCluster
 from tests.waiting import LONG_S, long_waits
 
-#: the JVMs of tests end before C2 would have paid for itself; programs in bench/ do not come here
+#: with C1 a start costs little more than half, and a whole run no more; programs in bench/ do not come here
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # a busy machine is no failure

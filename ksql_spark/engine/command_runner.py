@@ -27,7 +27,7 @@ from ksql_spark.grammar.statements.lifecycle import Terminate
 from ksql_spark.grammar.statements.sources import DropSource
 from ksql_spark.kafka.client import REQUEST_TIMEOUT_S
 from ksql_spark.masking import masked
-from ksql_spark.metastore.serdes import delete_subjects, subjects_of
+from ksql_spark.metastore.serdes import subjects_of, try_to_delete_subjects
 from ksql_spark.plan import codec
 from ksql_spark.runtime.cleanup import PendingStatement
 from ksql_spark.runtime.command_log import (
@@ -161,10 +161,7 @@ class CommandRunner:
         services.queries.checkpoints.remove(*(query for query in orphans.queries if query not in there))
         services.admin.delete_topics(topics)
         current = {subject for source in services.metastore.sources() for subject in subjects_of(source)}
-        try:
-            delete_subjects(sorted({*orphans.subjects} - current), services.registry)
-        except KsqlError as error:  # no reason not to start
-            log.warning("cannot delete the subjects %s: %s", ", ".join(orphans.subjects), error.message)
+        try_to_delete_subjects(sorted({*orphans.subjects} - current), services.registry)
         self._pending.done()
 
     def start(self) -> None:

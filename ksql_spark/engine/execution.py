@@ -33,7 +33,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.grammar.statements.print_topic import PrintTopic
 from ksql_spark.grammar.statements.queries import Query
-from ksql_spark.metastore.serdes import delete_subjects, subjects_of
+from ksql_spark.metastore.serdes import subjects_of, try_to_delete_subjects
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.regexes import InvalidRegex, Regex
 from ksql_spark.runtime.command_log import Command, encode
@@ -123,10 +123,7 @@ class StatementExecutor:
             there = services.admin.topics()
             matching = sorted(t for t in sinks.keys() & there if any(p.matches(t) for p in patterns))
             subjects = [subject for topic in matching for subject in subjects_of(sinks[topic])]
-            try:
-                delete_subjects(subjects, services.registry)
-            except KsqlError as error:  # the servers end anyway
-                log.warning("cannot delete the subjects %s: %s", ", ".join(subjects), error.message)
+            try_to_delete_subjects(subjects, services.registry)
             # last: until it is gone, a server that is killed starts again as it was
             services.admin.delete_topics([*matching, services.log.topic])
         return [command_status(cluster_end.STATEMENT, cluster_end.COMMAND_ID, done.outcome, -1)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from ksql_spark.expressions import Call, Cast, Expression, Literal, MakeStruct, Members, SubQuery
+from ksql_spark.expressions import Call, Expression, Literal, MakeStruct, Members, SubQuery, is_null
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Kind, OnNull
-from ksql_spark.types import BOOLEAN, NULL
+from ksql_spark.types import BOOLEAN
 
 
 class Nullness(Enum):
@@ -48,8 +48,9 @@ def as_condition(node: Expression) -> Expression:
         return node
     if node.function in ("AND", "OR"):
         parts = tuple(map(as_condition, node.arguments))
-        if node.function == "OR" and parts[1] == Cast(Literal(None, NULL), BOOLEAN):
-            return parts[0]  # IN with a NULL in its list
+        known = [part for part in parts if not is_null(part)]
+        if node.function == "OR" and len(known) == 1:
+            return known[0]  # NULL is not TRUE, so it changes nothing
         is_total = all(nullness(part) is Nullness.NEVER for part in parts)
         return replace(node, arguments=parts, ansi=not is_total)
     plain = replace(node, ansi=False)

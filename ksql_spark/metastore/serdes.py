@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from ksql_spark.formats.spec import KEY, VALUE
 from ksql_spark.metastore.sources import DataSource, FormatSpec
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import RECORD_NAME, RegisteredSchema, SchemaRegistry, subject_of
+
+log = logging.getLogger(__name__)
 
 
 def record_spec(source: DataSource) -> RecordSpec:
@@ -116,6 +119,15 @@ def delete_subjects(subjects: Iterable[str], registry: SchemaRegistry | None) ->
     if registry is not None and registry.has_schemas():
         for subject in subjects:
             registry.delete(subject)
+
+
+def try_to_delete_subjects(subjects: Iterable[str], registry: SchemaRegistry | None) -> None:
+    """Delete those of ``subjects`` that exist; where that fails, the log says so."""
+    subjects = list(subjects)
+    try:
+        delete_subjects(subjects, registry)
+    except KsqlError as error:
+        log.warning("cannot delete the subjects %s: %s", ", ".join(subjects), error.message)
 
 
 def _with_latest(source: DataSource, registry: SchemaRegistry | None) -> RecordSpec:

@@ -100,6 +100,8 @@ _MOST_TERMS = 200
 #: how many operands of a longer chain are grouped from the left, and then how many groups
 _GROUP = 16
 _MOMENTS = frozenset((ROWTIME, WINDOWSTART, WINDOWEND))
+#: the third value of conditions in SQL
+_UNKNOWN = Cast(Literal(None, NULL), BOOLEAN)
 
 
 def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
@@ -360,16 +362,12 @@ def _in(node: exp.In, scope: Scope) -> Expression:
         # maps can only be compared with =
         tests = [_meant(call("=", (fitted[0], m), node), scope) for m in fitted[1:]]
         return _joined("OR", [(test, node) for test in tests], scope)
-    values = [e for e in fitted[1:] if not _is_null_literal(e)] if scope.ansi else fitted[1:]
+    values = [e for e in fitted[1:] if not is_null(e)] if scope.ansi else fitted[1:]
     if 0 < len(values) < len(fitted) - 1:
         # SQL's x IN (y, NULL) is x IN (y) OR NULL; without NULL, the list is one set of constants
         listed = _meant(_listed([fitted[0], *values], type_, node), scope)
-        return _meant(call("OR", (listed, Cast(Literal(None, NULL), BOOLEAN)), node), scope)
+        return _meant(call("OR", (listed, _UNKNOWN), node), scope)
     return _listed(fitted, type_, node)
-
-
-def _is_null_literal(node: Expression) -> bool:
-    return (node.operand if isinstance(node, Cast) else node) == Literal(None, NULL)
 
 
 def _listed(fitted: Sequence[Expression], type_: SqlType, node: exp.In) -> Expression:
@@ -404,8 +402,7 @@ def _in_array(value: Expression, array: Expression, node: exp.In, scope: Scope) 
     found = call("ARRAY_CONTAINS", (array, value), node)
     has_null = call("ARRAY_CONTAINS", (array, Cast(Literal(None, NULL), found.arguments[1].type)), node)
     unknown = call("OR", [call("IS NULL", (each,), node) for each in (value, array)], node)
-    nothing = Cast(Literal(None, NULL), BOOLEAN)
-    whens = ((unknown, nothing), (found, Literal(True, BOOLEAN)), (has_null, nothing))
+    whens = ((unknown, _UNKNOWN), (found, Literal(True, BOOLEAN)), (has_null, _UNKNOWN))
     return Case(whens, Literal(False, BOOLEAN), BOOLEAN)
 
 

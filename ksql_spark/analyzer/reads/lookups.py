@@ -235,7 +235,7 @@ def check_key_values(
                         f"{name} {keys[name].type} KEY",
                         node,
                     )
-                case Literal(None) | Cast(Literal(None)) if source.is_table and not settings.is_ansi(config):
+                case _ if is_null(value) and source.is_table and not settings.is_ansi(config):
                     # a list may be long
                     shown = str(part) if function == "=" else f"({name} IN (…, NULL, …))"
                     raise invalid(f"Primary key columns can not be NULL: {shown}.", node)

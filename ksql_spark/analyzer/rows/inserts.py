@@ -26,6 +26,7 @@ from ksql_spark.expressions import (
     MakeStruct,
     TryCast,
     columns_in,
+    is_null,
 )
 from ksql_spark.grammar.nodes import AllColumns
 from ksql_spark.grammar.statements.inserts import InsertValues
@@ -282,7 +283,7 @@ def _check_key(source: DataSource, values: list[tuple[str, Expression]], node: e
     """Check that every primary key column of a table has a value that is not the literal NULL."""
     if not source.is_table:
         return
-    with_value = {name for name, value in values if not _is_null(value)}
+    with_value = {name for name, value in values if not is_null(value)}
     missing = [c.name for c in source.schema.key if c.name not in with_value]
     if missing:
         raise invalid(
@@ -290,8 +291,3 @@ def _check_key(source: DataSource, values: list[tuple[str, Expression]], node: e
             f"{', '.join(missing)} is required for tables.",
             node,
         )
-
-
-def _is_null(value: Expression) -> bool:
-    inner = getattr(value, "operand", value)
-    return isinstance(inner, Literal) and inner.value is None

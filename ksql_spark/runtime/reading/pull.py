@@ -118,6 +118,21 @@ def _constants(constants: Sequence[Expression], session: Callable[[], SparkSessi
         return evaluate(session(), constants)
 
 
+def _evaluated_by_spark(
+    query: Lookup,
+    page: Sequence[StoredRow],
+    expressions: Sequence[Expression],
+    session: Callable[[], SparkSession],
+) -> list[list[Any]]:
+    """The values of ``expressions`` for each row of a page that ``query`` finds, as ``evaluate_rows``.
+
+    Raises:
+        KsqlError: as jobs_reported.
+    """
+    with jobs_reported():
+        return evaluate_rows(session(), query.source, page, expressions, query.predicate)
+
+
 def evaluated(
     query: Lookup,
     expressions: Sequence[Expression],
@@ -135,9 +150,7 @@ def evaluated(
     if not (reader.has_times and all(map(is_plain, everything))):
         for page in stored:
             selected = [*expressions, STORED_KEY]
-            with jobs_reported():
-                found = evaluate_rows(session(), query.source, page, selected, query.predicate)
-            for *values, key in found:
+            for *values, key in _evaluated_by_spark(query, page, selected, session):
                 yield key, values
         return
     fits = function_of(query.predicate or Literal(True, BOOLEAN), reader.places)
@@ -197,9 +210,7 @@ def _selected(
     if not (reader.has_times and all(map(is_plain, everything))):
         form = row_form(e.type for e in expressions)
         for page in stored:
-            with jobs_reported():
-                evaluated_rows = evaluate_rows(session(), query.source, page, expressions, query.predicate)
-            yield [Row(form(row)) for row in evaluated_rows]
+            yield [Row(form(row)) for row in _evaluated_by_spark(query, page, expressions, session)]
         return
     row_of = rows_of([(e, e.type) for e in expressions], query.predicate, reader.places)
     for page in stored:

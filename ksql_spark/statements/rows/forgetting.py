@@ -29,7 +29,6 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
-from ksql_spark.spark.evaluate import evaluate
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves, uses_of
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
@@ -188,7 +187,7 @@ class _Task:
         return sum(int(row[0]) for row in find_entries(text, context))
 
     def _is_key(self, values: Sequence[Expression]) -> str:
-        evaluated = evaluate(self._services.spark.session(), values)
+        evaluated = self._services.spark.evaluate(values)
         return " AND ".join(
             f"EXTRACTJSONFIELD(`KEY`, {Literal(f'$.{name}', STRING)}) = {Literal(str(value), STRING)}"
             for name, value in zip(self._bound.names, evaluated, strict=True)
