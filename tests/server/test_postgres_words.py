@@ -15,8 +15,9 @@ from postgres_port import SOON_S, Port
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.catalog import ArgumentInfo
 from ksql_spark.entities.sources import IndexInfo
+from ksql_spark.functions import registry
 from ksql_spark.server.postgres import labels, statements
-from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
+from ksql_spark.server.postgres.catalog import Answer, Catalog, Session, is_function
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
@@ -34,6 +35,13 @@ def ask(catalog: Catalog, text: str) -> Answer:
     tree = statement_of(text).tree
     assert tree is not None
     return catalog.ask(tree, SESSION)
+
+
+def test_the_catalogs_functions_are_told_from_those_of_ksql(catalog: Catalog) -> None:
+    """Or the engine is asked for them, which does not have them."""
+    callable_ = {name for name in catalog._functions() if not name.startswith("_")} - {"regexp"}  # x ~ y
+    for name in callable_:
+        assert is_function(name) == (registry.find(name.upper()) is None), name
 
 
 def test_times_without_a_table(port: Port) -> None:
