@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from contextlib import closing, suppress
 from pathlib import Path
 
 HOST = "127.0.0.1"
+#: Below the ports that systems give to clients and to sockets of a moment: clients of a service that has
+#: stopped go on asking at its port, and would meet another one's socket; and it finds its port free again.
+_SERVICES = range(20_000, 32_768)
 
 
 def reserved_port(file: Path, preferred: int) -> int:
@@ -31,7 +35,10 @@ def other_port(file: Path) -> int:
 
 
 def free_port() -> int:
-    """A currently free port."""
+    """A currently free port, which is no client's."""
+    for port in random.SystemRandom().sample(_SERVICES, k=100):
+        if is_free(port):
+            return port
     with closing(socket.socket()) as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])

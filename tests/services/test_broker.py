@@ -135,6 +135,10 @@ def test_a_taken_port_is_not_free():
         assert not ports.is_free(taken.getsockname()[1])
 
 
+def test_a_free_port_is_not_one_of_those_that_clients_get():
+    assert all(20_000 <= ports.free_port() < 32_768 for _ in range(20))
+
+
 @pytest.mark.kafka
 class TestRealBroker:
     @pytest.mark.long
