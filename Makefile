@@ -72,10 +72,11 @@ test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost serve
 	  -Dfile.encoding=ISO-8859-9' $(BIN)/python -m pytest -q -n 3 -m "not long" tests/cases
 
 test-cluster: setup $(S3) ## all case files with the tasks of queries in executors; a standalone cluster; state in S3
-	@$(BIN)/python -m pytest -q tests/integration/test_cluster.py tests/integration/test_standalone_cluster.py \
-	  tests/integration/test_state_on_s3.py tests/lake/test_object_stores.py $(ARGS)
-	$(BIN)/python -m pytest -q tests/integration/test_archives_on_s3.py -m long $(ARGS)
-	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/integration/test_exactly_once.py \
+	@$(BIN)/python -m pytest -q tests/integration/servers/test_cluster.py \
+	  tests/integration/servers/test_standalone_cluster.py tests/integration/servers/test_state_on_s3.py \
+	  tests/lake/test_object_stores.py $(ARGS)
+	$(BIN)/python -m pytest -q tests/integration/lake/test_archives_on_s3.py -m long $(ARGS)
+	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/integration/queries/test_exactly_once.py \
 	  -m "not long" $(ARGS)
 	@TEST_SPARK_MASTER=standalone $(BIN)/python -m pytest -q tests/cases/test_cases.py -k "aggregates or joins" $(ARGS)
 	@TEST_SPARK_MASTER='local-cluster[2,256,1536]' $(BIN)/python -m pytest -q tests/cases $(ARGS)
@@ -88,19 +89,19 @@ check-console: # types and unit tests of the console, where its packages are ins
 
 console-pictures: $(NODE) setup ## pictures of all pages of the console, of the taxi story in Chromium, into build/pictures; two of them also into docs/how-to
 	@mkdir -p build/pictures
-	@CONSOLE_PICTURES=$(CURDIR)/build/pictures $(BIN)/python -m pytest -q tests/integration/test_console.py -k taxi
+	@CONSOLE_PICTURES=$(CURDIR)/build/pictures $(BIN)/python -m pytest -q tests/integration/clients/test_console.py -k taxi
 	@cp build/pictures/console.png build/pictures/console-query.png docs/how-to/
 
 test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
-	@$(BIN)/python -m pytest -q tests/server/test_server_console.py tests/integration/test_console.py $(ARGS)
+	@$(BIN)/python -m pytest -q tests/server/test_server_console.py tests/integration/clients/test_console.py $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
 test-stories: setup ## all stories of the folder examples, their results and their demos; Kafka Connect
-	@STORIES=all $(BIN)/python -m pytest -q tests/integration/test_stories.py tests/integration/test_migration_guide.py \
-	  tests/integration/test_connect.py tests/integration/test_connect_database.py tests/tools/test_demo_live.py $(ARGS)
+	@STORIES=all $(BIN)/python -m pytest -q tests/integration/documentation/test_stories.py \
+	  tests/integration/documentation/test_migration_guide.py tests/integration/connect tests/tools/test_demo_live.py $(ARGS)
 
 faults: setup ## kill, freeze and damage what a server with many queries works on (ARGS="--seed 7 --runs 40 --fault jvm_killed", --help)
 	@$(BIN)/python -m tests.faults $(ARGS)
@@ -113,7 +114,7 @@ fuzz: setup ## 200,000 damaged records of each format, read by the JVM and by Py
 
 test-dbt: setup ## dbt, installed in build/dbt, on a real server
 	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
-	@$(BIN)/python -m pytest -q tests/integration/test_dbt.py $(ARGS)
+	@$(BIN)/python -m pytest -q tests/integration/clients/test_dbt.py $(ARGS)
 
 test-containers: setup ## the image, the compose files and the pods of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
 	@[ -x build/podman-compose/bin/podman-compose ] || { $(BIN)/python -m venv build/podman-compose && build/podman-compose/bin/pip install --quiet 'podman-compose>=1.6,<2'; }
@@ -121,7 +122,7 @@ test-containers: setup ## the image, the compose files and the pods of docker/, 
 
 test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, and in Chromium, on a real server
 	@[ -x build/jupyter/bin/jupyter-lab ] || { $(BIN)/python -m venv build/jupyter && build/jupyter/bin/pip install --quiet jupyterlab; }
-	@$(BIN)/python -m pytest -q tests/integration/test_jupyterlab.py $(ARGS)
+	@$(BIN)/python -m pytest -q tests/integration/clients/test_jupyterlab.py $(ARGS)
 
 lint: $(TOOLS) ## style, with ruff
 	@echo "== ruff"
@@ -144,7 +145,7 @@ contracts: $(TOOLS) ## who may import whom, with import-linter
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 exactly-once: setup ## kill a server again and again, and compare what its exactly-once queries wrote with the truth (ARGS=--help)
-	@$(BIN)/python -m tests.integration.exactly_once $(ARGS)
+	@$(BIN)/python -m tests.integration.queries.exactly_once $(ARGS)
 
 conformance: $(TOOLS) $(JVM) ## all conformance cases, if they are there (ARGS=--help for options)
 	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)

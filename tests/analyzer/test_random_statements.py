@@ -1,4 +1,4 @@
-"""Random statements, whose results tests/integration/test_statements_duckdb.py compares, are accepted."""
+"""Random statements are accepted; integration/results/test_statements_duckdb.py compares their results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from ksql_spark.metastore.store import MetaStore
 from tests.analyzer.binding import bind, run
-from tests.integration.random_inputs import declared, generated, kind_of, of_duckdb, selected
-from tests.integration.random_statements import Generator
+from tests.integration.results.random_inputs import declared, generated, kind_of, of_duckdb, selected
+from tests.integration.results.random_statements import Generator
 
 SEEDS = 20
 

@@ -1,4 +1,4 @@
-"""``ksql-spark branch`` against what a server may answer; tests/integration/test_branches.py has the rest."""
+"""``ksql-spark branch`` against what a server may answer; integration/tools/test_branches.py has the rest."""
 
 from __future__ import annotations
 
