@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +17,8 @@ from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary, java_home
 from ksql_spark.services.ports import HOST, free_port
 from ksql_spark.spark import master
+from tests import waiting
 
-#: how long a process may take to come up on a very busy machine, seconds
-TIMEOUT_S = 180.0
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
@@ -103,7 +101,8 @@ class SparkCluster:
                 full, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment
             )
         self._processes.append(process)
-        deadline = time.monotonic() + TIMEOUT_S
-        while not re.search(until, text := log.read_text(errors="replace")):
-            assert process.poll() is None and time.monotonic() < deadline, text
-            time.sleep(0.1)
+        waiting.until(
+            lambda: re.search(until, log.read_text(errors="replace")) or process.poll() is not None,
+            lambda: log.read_text(errors="replace"),
+        )
+        assert process.poll() is None, log.read_text(errors="replace")

@@ -36,6 +36,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, set_registry
+from tests.waiting import until
 
 #: topics that are deleted in one go
 _DELETED_TOGETHER = 40
@@ -190,8 +191,12 @@ class EngineAdapter(Adapter):  # type: ignore[misc]  # the runner is not typed
                     client = AdminClient({"bootstrap.servers": self._broker.bootstrap_servers})
                     for done in client.create_partitions([NewPartitions(str(topic), partitions)]).values():
                         done.result()
-                    while (self._admin.topic(str(topic)) or there).partitions < partitions:
-                        time.sleep(0.05)  # not every answer of the broker knows of them at once
+                    # not every answer of the broker knows of them at once
+                    until(
+                        lambda t=topic, old=there, n=partitions: (
+                            (self._admin.topic(str(t)) or old).partitions >= n
+                        )
+                    )
 
     def _note(self, sql: str) -> None:
         """Remember what has to be dropped after the case, and its topics."""

@@ -50,7 +50,7 @@ from tests.faults.scene import (
 )
 from tests.integration.server_process import ServerProcess
 from tests.registry_server import RegistryServer
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 #: how long a process is frozen, seconds
 FROZEN_S = 20.0
@@ -577,9 +577,9 @@ def own_broker_killed(run: Run) -> None:
     (pid,) = (pid for pid in run.processes("kafka.Kafka") if not _is_shell(pid))
     os.kill(pid, signal.SIGKILL)
     began = time.monotonic()
-    _until(lambda: not Path(f"/proc/{pid}").exists())
+    until(lambda: not Path(f"/proc/{pid}").exists())
     admin = KafkaAdmin(run.servers, timeout_s=2)
-    _until(lambda: _answers(admin))
+    until(lambda: _answers(admin))
     run.said = f"Kafka answered after {time.monotonic() - began:.1f} s"
 
 
@@ -593,13 +593,6 @@ def _answers(admin: KafkaAdmin) -> bool:
     except KsqlError:
         return False
     return True
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def memory_exceeded(run: Run) -> None:
@@ -657,7 +650,7 @@ def compacted(run: Run) -> None:
         changing = [name for name in topics if how != "away" or name.startswith("names")]
         return all(run.scene.gaps(name) > begun[name] / 2 for name in changing)
 
-    _until(is_compacted)
+    until(is_compacted)
     if how == "paused":
         run.server.execute("".join(f"RESUME {query};" for query in readers))
     elif how == "away":
@@ -769,7 +762,7 @@ def clients_come_and_go(run: Run) -> None:
         while time.monotonic() < end:
             run.scene.send(20)
     came = sum(client.result() for client in clients)
-    _until(lambda: not any(query["queryType"] == "PUSH" for query in _shown(run)))
+    until(lambda: not any(query["queryType"] == "PUSH" for query in _shown(run)))
     grown = process.memory_info().rss - before
     assert grown < MAX_SLOW_BYTES, grown
     run.said = f"{came} clients, {grown / 1e6:+.0f} MB"

@@ -195,7 +195,7 @@ class Scene:
                     with (self._folder / f"in{n}").open("ab") as file:
                         file.write(_s_value(number) + b"\n")
             if number % 50 == 0:
-                time.sleep(0.05)
+                time.sleep(0.05)  # a backlog would come in few, large batches
         self.sent += count
 
     def flush(self) -> None:

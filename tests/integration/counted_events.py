@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 STATEMENTS = """
 CREATE TYPE money AS DOUBLE;
@@ -23,8 +23,6 @@ CREATE TABLE per_minute AS
 CREATE STREAM gone AS SELECT * FROM events EMIT CHANGES;
 """
 PEOPLE = 10
-#: between two looks at a table, so that looking does not take the time of what it waits for
-POLL_S = 0.2
 
 
 def produce(server: ServerProcess, numbers: Iterable[int]) -> None:
@@ -47,24 +45,20 @@ def expected(count: int) -> dict[str, tuple[int, int]]:
 
 def wait_for_counts(server: ServerProcess, count: int) -> None:
     """Wait until the tables are what ``count`` events make of them; more than that is an error at once."""
-    deadline = time.monotonic() + TIMEOUT_S
     right = expected(count)
-    while True:
-        rows = server.rows("SELECT who, c, total FROM counts;")
-        actual = {who: (c, total) for who, c, total in rows}
-        if actual == right:
-            break
-        over = {who: got for who, got in actual.items() if got[0] > right[who][0]}
-        assert not over and time.monotonic() < deadline, (actual, right)
-        time.sleep(POLL_S)
     per_minute = Counter((f"p{n % PEOPLE}", n // 60 * 60_000) for n in range(count))
-    while True:
-        windows = server.rows("SELECT who, WINDOWSTART, c FROM per_minute;")
-        counts = {(who, start): c for who, start, c in windows}
-        if counts == per_minute:
-            return
-        assert time.monotonic() < deadline, (counts, per_minute)
-        time.sleep(POLL_S)
+
+    def counts() -> dict[str, tuple[int, int]]:
+        found = {who: (c, total) for who, c, total in server.rows("SELECT who, c, total FROM counts;")}
+        assert all(c <= right[who][0] for who, (c, _) in found.items()), (found, right)
+        return found
+
+    def windows() -> dict[tuple[str, int], int]:
+        rows = server.rows("SELECT who, WINDOWSTART, c FROM per_minute;")
+        return {(who, start): c for who, start, c in rows}
+
+    until(lambda: counts() == right, lambda: (counts(), right))
+    until(lambda: windows() == per_minute, lambda: (windows(), per_minute))
 
 
 def check_copies(server: ServerProcess, count: int) -> None:

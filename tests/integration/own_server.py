@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from ksql_spark.entities.sinks import SinkDescription
 from ksql_spark.entities.sources import OriginInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.spark.session import SparkProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 
 class Server:
@@ -40,13 +39,14 @@ class Server:
 
     def caught_up(self, sink: str, ends: int) -> SinkDescription:
         """The sink once its table has everything up to ``ends`` records."""
-        deadline = time.monotonic() + TIMEOUT_S
-        description = self.described(sink)
-        while sum(p.offset for p in description.positions) < ends:
-            assert time.monotonic() < deadline and description.sink.state != "ERROR", description
-            time.sleep(0.1)
-            description = self.described(sink)
-        return description
+
+        def is_there() -> bool:
+            described = self.described(sink)
+            assert described.sink.state != "ERROR", described
+            return sum(p.offset for p in described.positions) >= ends
+
+        until(is_there, lambda: self.described(sink))
+        return self.described(sink)
 
     def origin(self, source: str) -> OriginInfo:
         """The files that a source follows."""
@@ -56,11 +56,8 @@ class Server:
 
     def origin_once(self, source: str, met: Callable[[OriginInfo], bool]) -> OriginInfo:
         """The files that a source follows, once they are so."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while not met(info := self.origin(source)):
-            assert time.monotonic() < deadline, info
-            time.sleep(0.1)
-        return info
+        until(lambda: met(self.origin(source)), lambda: self.origin(source))
+        return self.origin(source)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query that ends, in the order of their texts."""
@@ -73,10 +70,8 @@ class Server:
 
     def has(self, sql: str, expected: list[tuple[Any, ...]]) -> None:
         """Wait until a query gives these rows, in any order."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while (rows := self._rows_or_none(sql)) != sorted(expected, key=str):
-            assert time.monotonic() < deadline, (rows, sorted(expected, key=str)[:20])
-            time.sleep(0.1)
+        right = sorted(expected, key=str)
+        until(lambda: self._rows_or_none(sql) == right, lambda: (self._rows_or_none(sql), right[:20]))
 
     def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]] | None:
         """None if a compaction has replaced a file under the query, which then says so."""

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from types import TracebackType
 from xml.etree import ElementTree
@@ -16,7 +15,7 @@ import httpx
 import pytest
 
 from ksql_spark.services.ports import HOST, free_port
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 
 class S3Server:
@@ -31,14 +30,17 @@ class S3Server:
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self) -> S3Server:
-        deadline = time.monotonic() + TIMEOUT_S
-        while True:
-            try:
-                httpx.put(f"{self.url}/{self._bucket}", timeout=TIMEOUT_S).raise_for_status()
-                return self
-            except httpx.TransportError:
-                assert self._process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.1)
+        until(self._has_bucket)
+        return self
+
+    def _has_bucket(self) -> bool:
+        """False where it does not listen yet."""
+        assert self._process.poll() is None
+        try:
+            httpx.put(f"{self.url}/{self._bucket}", timeout=TIMEOUT_S).raise_for_status()
+        except httpx.TransportError:
+            return False
+        return True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

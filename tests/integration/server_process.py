@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 import httpx
 
 from ksql_spark.services.child import is_alive
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,10 +159,7 @@ class ServerProcess:
 
     def wait_until_alone(self) -> None:
         """Wait until no process is left; fails when one stays."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while pids := self.pids():
-            assert time.monotonic() < deadline, [Path(f"/proc/{p}/cmdline").read_text() for p in pids]
-            time.sleep(0.05)
+        until(lambda: not self.pids(), lambda: [*map(command_line, self.pids())])
 
 
 def command_line(pid: int) -> bytes:

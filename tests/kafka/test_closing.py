@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from tests.kafka.mock_cluster import MockCluster
-
-TIMEOUT_S = 60.0
+from tests.waiting import until
 
 
 def threads() -> int:
@@ -31,10 +29,7 @@ def test_closed_clients_leave_no_threads(capfd: pytest.CaptureFixture[str]) -> N
     assert threads() > before
     for client in (admin, producer, admin, producer):
         client.close()
-    deadline = time.monotonic() + TIMEOUT_S
-    while threads() > before:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: threads() <= before)
     for call in (admin.topics, lambda: producer.send("t", None, b"x")):
         with pytest.raises(KsqlError) as refused:
             call()

@@ -18,6 +18,7 @@ from ksql_spark.runtime.reading.topic_feeds import Feeds, Subscription
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import STRING
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -51,8 +52,7 @@ class GrowingTopic:
         client = AdminClient({"bootstrap.servers": self._admin.servers, "log_level": 0})
         for future in client.create_partitions([NewPartitions(self.name, partitions)]).values():
             future.result()
-        while self._admin.require_topic(self.name).partitions < partitions:
-            time.sleep(0.05)
+        until(lambda: self._admin.require_topic(self.name).partitions >= partitions)
 
 
 @pytest.fixture

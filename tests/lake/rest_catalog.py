@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import httpx
 from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, free_port
+from tests.waiting import until
 
 TIMEOUT_S = 60
 _CONF = "iceberg-rest"
@@ -43,11 +43,8 @@ def rest_catalog(folder: Path) -> Iterator[str]:
         process = subprocess.Popen(command, env=os.environ | settings, stdout=log, stderr=log)
     url = f"http://{HOST}:{port}"
     try:
-        deadline = time.monotonic() + TIMEOUT_S
-        while not _answers(url):
-            output = (folder / "server.log").read_text()
-            assert process.poll() is None and time.monotonic() < deadline, output
-            time.sleep(0.1)
+        until(lambda: _answers(url) or process.poll() is not None, (folder / "server.log").read_text)
+        assert process.poll() is None, (folder / "server.log").read_text()
         yield url
     finally:
         process.kill()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import random
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
 from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.number_topic import SOURCE, Topic
+from tests.waiting import until
 
 
 def after_commits(path: Path, type_: str, count: int) -> tuple[SinkRun, Topic]:
@@ -233,10 +233,7 @@ def test_a_kill_while_replaced_files_are_removed_is_mended_without_the_sink(
     catalog.metastore.add_sink(Sink("LAKE", "S", "parquet", str(tmp_path), is_archive=True))
     catalog.publish()
     Sinks(catalog, cast(KafkaAdmin, None), cast(Any, None)).complete()
-    deadline = time.monotonic() + 60
-    while list((tmp_path / "_ksql").glob("*.tmp")):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not list((tmp_path / "_ksql").glob("*.tmp")))
     assert listing(tmp_path) == every
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -26,6 +25,7 @@ from tests.integration.s3_server import S3Server
 from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.number_topic import SOURCE, Topic
 from tests.lake.table_rows import EMPTY, FULL, rows, spec
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -165,12 +165,10 @@ def test_a_sink_goes_on_when_its_store_is_back(s3: S3Server, monkeypatch: pytest
     topic.ends = {0: 5}
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     run.start()
-    while run.status.state != "ERROR":
-        time.sleep(0.01)
+    until(lambda: run.status.state == "ERROR")
     assert "cannot be read or written" in str(run.status.reason)
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url)
-    while run.status.rows < 5:
-        time.sleep(0.01)
+    until(lambda: run.status.rows >= 5)
     run.close()
     run.join(10)
     store = Store(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sources import TABLE, DataSource, FormatSpec
 from ksql_spark.schema import Column, Role, Schema
 from ksql_spark.types import INTEGER
+from tests.waiting import until
 
 SOURCE = DataSource(
     "T", TABLE, Schema((Column("N", INTEGER, Role.KEY),)), "t", FormatSpec("KAFKA"), FormatSpec("JSON")
@@ -106,20 +106,17 @@ def test_tables_follow_the_metastore(path: Path) -> None:
         lambda definition, status: OriginRun(definition, cast(KafkaAdmin, topic), topic.write, status),
     )
 
-    def until(state: str) -> OriginStatus:
-        deadline = time.monotonic() + 60
-        while (status := followed.status("T")).state != state:
-            assert time.monotonic() < deadline, status
-            time.sleep(0.01)
-        return status
+    def until_it_is(state: str) -> OriginStatus:
+        until(lambda: followed.status("T").state == state, lambda: followed.status("T"))
+        return followed.status("T")
 
     catalog.metastore.add(SOURCE)
     catalog.metastore.add_origin("T", Origin(str(path), "csv", refresh_ms=10))
     catalog.publish()
     followed.follow()
-    assert "there is no file" in str(until("ERROR").reason)
+    assert "there is no file" in str(until_it_is("ERROR").reason)
     put(path, 1)
-    until("RUNNING")
+    until_it_is("RUNNING")
     catalog.metastore.add(replace(SOURCE, topic="other"))
     catalog.publish()
     (before,) = followed._runs.values()

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from ksql_spark.services import child as module
 from ksql_spark.services.child import ChildProcess, is_alive
-
-SOON_S = 20.0
+from tests.waiting import until
 
 
 @pytest.fixture(params=["Linux", "another system"], autouse=True)
@@ -27,7 +25,7 @@ def test_a_process_that_nobody_has_waited_for_is_not_alive() -> None:
         assert is_alive(process.pid)
         assert process.stdin is not None
         process.stdin.close()
-        assert ends(process.pid)
+        wait_for_end(process.pid)
     assert not is_alive(process.pid)
 
 
@@ -36,18 +34,12 @@ def started(tmp_path: Path) -> tuple[ChildProcess, int]:
     note = tmp_path / "pid"
     script = f"trap '' TERM; sleep 600 & echo $! > {note}.new; mv {note}.new {note}; wait; wait"
     child = ChildProcess(["/bin/sh", "-c", script], tmp_path / "out")
-    deadline = time.monotonic() + SOON_S
-    while not note.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(note.exists)
     return child, int(note.read_text())
 
 
-def ends(pid: int) -> bool:
-    deadline = time.monotonic() + SOON_S
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_alive(pid)
+def wait_for_end(pid: int) -> None:
+    until(lambda: not is_alive(pid))
 
 
 def test_a_frozen_process_is_killed_by_a_stop_with_all_that_it_started(tmp_path: Path) -> None:
@@ -56,12 +48,13 @@ def test_a_frozen_process_is_killed_by_a_stop_with_all_that_it_started(tmp_path:
     os.kill(grandchild, signal.SIGSTOP)
     child.stop(0.05)
     assert child.exit_code == -signal.SIGKILL
-    assert ends(grandchild)
+    wait_for_end(grandchild)
 
 
 def test_a_kill_waits_for_no_one_and_may_come_again(tmp_path: Path) -> None:
     child, grandchild = started(tmp_path)
     child.kill()
-    assert child.exit_code == -signal.SIGKILL and ends(grandchild)
+    assert child.exit_code == -signal.SIGKILL
+    wait_for_end(grandchild)
     child.kill()
     child.stop(0.05)

@@ -215,7 +215,7 @@ def test_pause(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
         press("p")
         until(lambda: live._is_paused)
         stream.rows.put(Row(["late", 1]))
-        time.sleep(0.3)
+        time.sleep(0.3)  # for so long, nothing happens
         assert "late" not in out.getvalue()
         press("p")
         until(lambda: "late" in out.getvalue())

@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import select
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, _without_echo, open_history, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
+from tests.waiting import until
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 
@@ -142,9 +142,9 @@ def test_tab_that_came_before_the_server_answered(session: Session, text: str, c
 
         def work() -> None:
             keys.send_text(f"{text}\t")
-            _until(lambda: prompt._completer.document is not None)
+            until(lambda: prompt._completer.document is not None)
             prompt._metadata.refresh()
-            _until(lambda: buffer.text == completed)
+            until(lambda: buffer.text == completed)
 
         _beside(prompt, keys, work)
 
@@ -159,14 +159,14 @@ def test_an_open_menu_gets_what_the_server_answers(session: Session) -> None:
 
         def work() -> None:
             keys.send_text("SELECT * FROM zones WHERE v\t")
-            _until(lambda: "variables" in offered())
+            until(lambda: "variables" in offered())
             prompt._metadata.refresh()
-            _until(lambda: "vendorid" in offered())
+            until(lambda: "vendorid" in offered())
             # nothing opens again after the text has changed
             keys.send_text("en")
-            _until(lambda: buffer.text.endswith("ven"))
+            until(lambda: buffer.text.endswith("ven"))
             prompt._metadata.refresh()
-            _until(lambda: not prompt._metadata._requested.is_set())
+            until(lambda: not prompt._metadata._requested.is_set())
             assert not offered()
 
         _beside(prompt, keys, work)
@@ -185,13 +185,6 @@ def _beside(prompt: Repl, keys: PipeInput, work: Callable[[], None]) -> None:
         worked = pool.submit(working)
         prompt.run()
         worked.result()
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_bytes_that_are_not_utf_8(

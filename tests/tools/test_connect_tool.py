@@ -21,6 +21,7 @@ from ksql_spark.services.connect_worker import EmbeddedConnect, WorkerSettings
 from ksql_spark.services.ports import free_port
 from ksql_spark.tools import connect
 from tests.connect_server import ConnectServer
+from tests.waiting import until
 
 WAIT_S = 120.0
 _MAIN = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
@@ -110,8 +111,7 @@ def test_a_worker_alone(
                 continue
         assert sorted(httpx.get(address, timeout=WAIT_S).json()) == ["posted", "source"]
         for topic in (lines, more):
-            while kafka_admin.topic(topic) is None:
-                assert time.monotonic() < deadline
+            until(lambda t=topic: kafka_admin.topic(t) is not None)
             with TopicReader(broker.bootstrap_servers, topic) as reader:
                 values: list[bytes | None] = []
                 while not values and time.monotonic() < deadline:

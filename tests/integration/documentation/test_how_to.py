@@ -23,7 +23,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.shell.main import main
 from ksql_spark.spark.session import SparkProcess
 from tests.server.live_server import LiveServer
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -93,18 +93,20 @@ def test_lake(own_engine: Engine, tmp_path: Path) -> None:
         text = block.replace("/tmp/lake", str(tmp_path / "lake"))
         own_engine.execute(Request(_with_topics(text)))
     for name in ("orders", "stock"):
-        deadline = time.monotonic() + TIMEOUT_S
         path = str(tmp_path / "lake" / name)
-        while not DeltaTable.is_deltatable(path) or not DeltaTable(path).to_pyarrow_table().num_rows:
-            assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
-            time.sleep(0.2)
+        until(
+            lambda p=path: DeltaTable.is_deltatable(p) and DeltaTable(p).to_pyarrow_table().num_rows,
+            lambda: own_engine.execute(Request("SHOW SINKS;")),
+        )
     assert DeltaTable(path).to_pyarrow_table().to_pylist()[-1]["ITEM"] == "tea"
-    while not (own_engine.services.sink_status("STOCK_DB").rows):
-        assert time.monotonic() < deadline, own_engine.execute(Request("SHOW SINKS;"))
-        time.sleep(0.2)
-    while own_engine.services.origin_status("SHOP_STOCK").rows != 1:
-        assert time.monotonic() < deadline, own_engine.execute(Request("DESCRIBE shop_stock;"))
-        time.sleep(0.2)
+    until(
+        lambda: own_engine.services.sink_status("STOCK_DB").rows,
+        lambda: own_engine.execute(Request("SHOW SINKS;")),
+    )
+    until(
+        lambda: own_engine.services.origin_status("SHOP_STOCK").rows == 1,
+        lambda: own_engine.execute(Request("DESCRIBE shop_stock;")),
+    )
     with contextlib.closing(sqlite3.connect(tmp_path / "lake" / "shop.db")) as database:
         assert database.execute("SELECT item, n FROM stock").fetchall()[0][0] == "tea"
 

@@ -98,7 +98,7 @@ def _pulled(url: str, text: str, expected: str) -> str:
         outcome = f"`{shown}`"
         if (not WRITING and outcome == expected) or time.monotonic() > deadline:
             return outcome
-        time.sleep(0.3)
+        time.sleep(0.3)  # while writing, only time tells that no more rows come
 
 
 def _count(lines: list[str], what: str) -> str:

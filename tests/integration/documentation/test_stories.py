@@ -11,7 +11,6 @@ import math
 import os
 import sqlite3
 import stat
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +24,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services import artifacts
 from ksql_spark.tools.demo import stories
-from tests.integration.documentation.story_runs import TIMEOUT_S, Given, Row, StoryRun
+from tests.integration.documentation.story_runs import Given, Row, StoryRun
 from tests.registry_server import RegistryServer
 from tests.server.live_server import LiveServer
 from tests.waiting import until
@@ -413,9 +412,11 @@ def test_lakehouse(tell: Tell, tmp_path: Path) -> None:
         f"{item}: {n} sold for {revenue:.2f}, each for {prices[item]:.2f} on average"
         for item, (n, revenue) in truth.items()
     }
-    deadline = time.monotonic() + TIMEOUT_S
-    while (shown := set(run.program("report.py", "${folder}/revenue", "--once").splitlines())) != lines:
-        assert time.monotonic() < deadline, (shown, lines)
+
+    def shown() -> set[str]:
+        return set(run.program("report.py", "${folder}/revenue", "--once").splitlines())
+
+    until(lambda: shown() == lines, lambda: (shown(), lines))
     # a change in the database arrives
     with contextlib.closing(sqlite3.connect(tmp_path / "shop.db")) as database, database:
         database.execute("UPDATE prices SET price = 3 WHERE item = 'tea'")

@@ -12,7 +12,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Engine, Request
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 
 class Server:
@@ -41,9 +41,8 @@ class Server:
 
     def until(self, query: str, wanted: list[list[Any]]) -> None:
         """Wait until a pull query gives ``wanted``, in any order."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while sorted(found := self.rows(query), key=repr) != sorted(wanted, key=repr):
-            assert time.monotonic() < deadline, found
+        right = sorted(wanted, key=repr)
+        until(lambda: sorted(self.rows(query), key=repr) == right, lambda: self.rows(query))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ksql_spark.lake.positions import positions_topic
 from tests.integration.lake.all_types import FULL, TYPES
 from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -157,7 +157,7 @@ def test_two_servers_at_once_do_no_harm(server: Server, tmp_path: Path) -> None:
         fresh = path.with_suffix(".new")
         fresh.write_text(text)
         fresh.rename(path)
-        time.sleep(0.2)
+        time.sleep(0.2)  # some of the files are there for long enough that both find them, some are not
     other.close()
     other.join(TIMEOUT_S)
     server.has("SELECT id, v FROM n;", [(n, 5) for n in range(50, 250)])
@@ -189,9 +189,10 @@ def test_a_server_that_is_killed_brings_the_table_into_step(tmp_path: Path) -> N
             if life < 2:
                 continue  # it is killed here
             wanted = [[n, 3] for n in range(1_500, 6_500)]
-            while sorted(server.rows("SELECT id, v FROM n;")) != wanted:
-                assert time.monotonic() < deadline, server.execute("DESCRIBE n;")
-                time.sleep(0.2)
+            until(
+                lambda wanted=wanted: sorted(server.rows("SELECT id, v FROM n;")) == wanted,
+                lambda: server.execute("DESCRIBE n;"),
+            )
 
 
 def test_a_stream(server: Server, topic_names: Callable[[str], str], tmp_path: Path) -> None:
@@ -288,6 +289,7 @@ def test_a_stream_of_a_server_that_is_killed_has_each_row_once(tmp_path: Path) -
                 continue  # it is killed here, in a transaction or between two
             sums = "SELECT COUNT(*), SUM(n), SUM(n * n), SUM(ts) FROM"
             (truth,) = duckdb.sql(f"{sums} read_parquet('{lake}/*.parquet')").fetchall()
-            while server.rows(f"{sums} s;") != [list(truth)]:
-                assert time.monotonic() < deadline, server.execute("DESCRIBE s;")
-                time.sleep(0.2)
+            until(
+                lambda text=f"{sums} s;", wanted=[[*truth]]: server.rows(text) == wanted,
+                lambda: server.execute("DESCRIBE s;"),
+            )

@@ -30,6 +30,7 @@ from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
 from tests.integration.queries.exactly_once_checks import CHECKS, KEYS, SOURCES, START_MS, Check, key_of
 from tests.integration.server_process import ServerProcess
+from tests.waiting import until
 
 #: how long results may take after the last kill, seconds
 PATIENCE_S = 300.0
@@ -179,10 +180,8 @@ class World:
         time.sleep(after_s)
         self._report(f"kill one of {len(before)} executors after {after_s:.2f} s")
         os.kill(self.random.choice(before), signal.SIGKILL)
-        deadline = time.monotonic() + PATIENCE_S
-        while len(self._server.executors()) < len(before):
-            assert time.monotonic() < deadline, self._server.executors()
-            time.sleep(0.2)
+        server = self._server
+        until(lambda: len(server.executors()) >= len(before), server.executors)
         self._wait_until_running()
 
     def _kill_broker(self) -> None:
@@ -201,10 +200,7 @@ class World:
 
     def _wait_until_running(self) -> None:
         """Wait until the server has restarted its queries by itself."""
-        deadline = time.monotonic() + PATIENCE_S
-        while any(state != "RUNNING" for state in self._states().values()):
-            assert time.monotonic() < deadline, self._states()
-            time.sleep(0.2)
+        until(lambda: all(state == "RUNNING" for state in self._states().values()), self._states)
 
     def _states(self) -> dict[str, str]:
         assert self._server is not None

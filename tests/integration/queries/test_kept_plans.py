@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = pytest.mark.spark
 
@@ -28,10 +27,8 @@ def numbers(local_spark: Any, tmp_path: Path) -> Iterator[Any]:
 
 
 def wait_until(query: Any, condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < deadline and query.isActive
-        time.sleep(0.05)
+    until(lambda: condition() or not query.isActive)
+    assert query.isActive
 
 
 def test_the_second_batch_is_not_optimized_again(numbers: Any) -> None:

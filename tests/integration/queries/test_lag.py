@@ -12,7 +12,7 @@ from ksql_spark.engine import Engine, metrics
 from ksql_spark.engine.request import Request
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -42,9 +42,7 @@ def test_a_micro_batch_that_is_over_leaves_nothing_waiting(
                 assert time.monotonic() < deadline
                 count += len(written.poll_batch(0.5))
     (query,) = engine.services.queries.all()
-    while engine.services.queries.figures.traffic()[query.id].waiting_ms is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: engine.services.queries.figures.traffic()[query.id].waiting_ms is None)
 
 
 def test_records_that_a_query_has_read_are_no_lag_before_its_checkpoint(
@@ -71,9 +69,7 @@ def test_records_that_a_query_has_read_are_no_lag_before_its_checkpoint(
     (query,) = engine.services.queries.all()
     committed = engine.services.queries.checkpoints.committed_offsets(query)
     assert sum(committed.get(f"{PREFIX}o", {}).values()) == 0
-    while lag(engine) != 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: lag(engine) == 0)
 
 
 def lag(engine: Engine) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.producer import RecordProducer
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -30,14 +29,14 @@ def test_offsets_follow_the_checkpoints(
     for _ in range(3):
         producer.send(source, b"a", b'{"V": 1}')
     producer.close()
-    deadline = time.monotonic() + TIMEOUT_S
-    while True:
+
+    def has_read_all() -> bool:
         answer: Any
         (answer,) = engine.execute(Request("DESCRIBE seen EXTENDED;"))
         (summary,) = answer.source_description.query_offset_summaries
+        assert summary.group_id.startswith("CTAS_SEEN_OFTEN_")
         ((offsets,),) = (topic.offsets for topic in summary.topic_summaries)
         assert offsets.log_end_offset == 3 and offsets.consumer_offset in range(4)
-        if offsets.consumer_offset == 3:
-            break
-        assert time.monotonic() < deadline
-    assert summary.group_id.startswith("CTAS_SEEN_OFTEN_")
+        return bool(offsets.consumer_offset == 3)
+
+    until(has_read_all)

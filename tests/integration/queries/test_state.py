@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -27,21 +28,22 @@ QUERIES = {
 }
 
 
-def _entries(execute: Execute, query: str) -> int | None:
+def _entries(execute: Execute, query: str) -> list[int]:
+    """How many the query keeps, if it says so."""
     (answer,) = execute(f"EXPLAIN {query};")
-    found = re.search(r"State now: (\d+) entries, \d+ bytes", answer["queryDescription"]["topology"])
-    return int(found[1]) if found else None
+    topology = answer["queryDescription"]["topology"]
+    return [*map(int, re.findall(r"State now: (\d+) entries, \d+ bytes", topology))]
 
 
 def _wait(execute: Execute, query: str, wanted: Callable[[int], bool]) -> int:
-    deadline = time.monotonic() + 90
-    entries = None
-    while time.monotonic() < deadline:
-        entries = _entries(execute, query)
-        if entries is not None and wanted(entries):
-            return entries
-        time.sleep(0.2)
-    raise AssertionError(f"{query} keeps {entries} entries")
+    entries: list[int] = []
+
+    def are_wanted() -> bool:
+        entries[:] = _entries(execute, query)
+        return bool(entries) and wanted(entries[0])
+
+    until(are_wanted, lambda: f"{query} keeps {entries} entries")
+    return entries[0]
 
 
 @pytest.mark.parametrize("kind", QUERIES)

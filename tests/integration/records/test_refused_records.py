@@ -12,7 +12,7 @@ from ksql_spark.engine import Engine
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -111,10 +111,7 @@ def test_records_that_the_sink_does_not_take(
     queries = {query.plan.sink.topic: query for query in engine.services.queries.all()}
     assert queries[sink].state == "RUNNING" and not queries[sink].errors
     assert engine.services.queries.figures.counts(queries[sink].id).failed == 1
-    deadline = time.monotonic() + TIMEOUT_S
-    while not queries[strict].errors:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: queries[strict].errors)
 
 
 @pytest.mark.parametrize("guarantee", GUARANTEES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.row_decoding import READERS
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -24,9 +23,7 @@ def first_error(engine: Engine, query_id: str) -> str:
     """The message of a query's first failure, once it has stopped it."""
     query = engine.services.queries.find(query_id)
     assert query is not None
-    deadline = time.monotonic() + TIMEOUT_S
-    while query.state != "ERROR":
-        assert time.monotonic() < deadline, query.state
+    until(lambda: query.state == "ERROR", lambda: query.state)
     assert query.errors[0].type == "USER"
     return query.errors[0].message
 
@@ -69,9 +66,7 @@ def test_a_record_stops_its_query(
     producer.send(source, b"a", record)
     producer.send(source, b"b", b'{"V": 2, "MOMENT": "2026-01-31"}')
     assert said.format(topic=source) in first_error(engine, strict)
-    deadline = time.monotonic() + TIMEOUT_S
-    while sum(kafka_admin.end_offsets(other).values()) < 1:
-        assert time.monotonic() < deadline
+    until(lambda: sum(kafka_admin.end_offsets(other).values()) >= 1)
     assert not any(kafka_admin.end_offsets(sink).values())
 
 
@@ -97,9 +92,7 @@ def test_a_record_without_a_timestamp_is_left_out(
     assert [r.timestamp_ms for r in records] == [-1, 1]
     error = first_error(engine, answer[-1]["commandStatus"]["queryId"])
     assert error.startswith(f"A record of topic {source} has no event time. The record has no timestamp")
-    deadline = time.monotonic() + TIMEOUT_S
-    while not any(kafka_admin.end_offsets(sink).values()):
-        assert time.monotonic() < deadline
+    until(lambda: any(kafka_admin.end_offsets(sink).values()))
     with contextlib.closing(TopicReader(kafka_admin.servers, sink)) as reader:
         assert [r.key for batch in reader.read_to_end() for r in batch] == [b"b"]
     row_reader = READERS.of(engine.services.metastore.require("TIMELESS"), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.kafka]
 
@@ -96,9 +95,6 @@ def test_three_way_joins(execute: Callable[[str], Any], broker: EmbeddedBroker) 
 
 
 def _compare(servers: str, tables: list[dict[str, str]]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
     for name, (first, second, _) in QUERIES.items():
         right = expected(tables, first, second)
-        while (found := contents(servers, name)) != right:
-            assert time.monotonic() < deadline, (name, found, right)
-            time.sleep(0.05)
+        until(lambda n=name, r=right: contents(servers, n) == r, lambda n=name: (n, contents(servers, n)))

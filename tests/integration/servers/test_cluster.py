@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import httpx
@@ -18,7 +17,7 @@ from tests.integration.functions import java_jars
 from tests.integration.queries.exactly_once import World
 from tests.integration.queries.exactly_once_checks import FEW
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -75,10 +74,10 @@ def test_errors_of_records_are_counted_in_executors(tmp_path: Path) -> None:
             producer.send_async("s", None, value)
         producer.flush()
         producer.close()
-        deadline = time.monotonic() + TIMEOUT_S
-        while unreadable(server, "CSAS_R") != 1:
-            assert time.monotonic() < deadline, httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S).text
-            time.sleep(0.2)
+        until(
+            lambda: unreadable(server, "CSAS_R") == 1,
+            lambda: httpx.get(f"{server.url}/metrics", timeout=TIMEOUT_S).text,
+        )
         # one of the executor's two slots is taken
         answer = httpx.post(
             f"{server.url}/ksql",
@@ -136,10 +135,10 @@ def test_jars_of_functions_come_to_executors(tmp_path: Path) -> None:
 
 def wait_for_values(server: ServerProcess, wanted: set[int]) -> None:
     """Wait until the stream r has these values."""
-    deadline = time.monotonic() + TIMEOUT_S
-    while (found := {w for (w,) in server.rows("SELECT w FROM r;")}) != wanted:
-        assert time.monotonic() < deadline, found
-        time.sleep(0.2)
+    until(
+        lambda: {w for (w,) in server.rows("SELECT w FROM r;")} == wanted,
+        lambda: server.rows("SELECT w FROM r;"),
+    )
 
 
 @pytest.mark.long  # make test-cluster runs it, too
@@ -176,17 +175,15 @@ def test_results_that_are_too_large_for_the_server_are_an_error(tmp_path: Path) 
             "CREATE STREAM r AS SELECT v FROM s EMIT CHANGES;",
             **{"processing.guarantee": "exactly_once_v2", "auto.offset.reset": "earliest"},
         )
-        deadline = time.monotonic() + TIMEOUT_S
-        while "ksql.transaction.max.records" not in (said := failure(server, "CSAS_R")):
-            assert time.monotonic() < deadline, said
-            time.sleep(0.2)
+        until(
+            lambda: "ksql.transaction.max.records" in failure(server, "CSAS_R"),
+            lambda: failure(server, "CSAS_R"),
+        )
         assert server.rows("SELECT v FROM r;") == []
         # nothing has been committed, so it is tried again with fewer records at a time
         server.execute("ALTER SYSTEM 'ksql.transaction.max.records'='5';")
-        while len(rows := server.rows("SELECT LEN(v) FROM r;")) < 30:
-            assert time.monotonic() < deadline, len(rows)
-            time.sleep(0.2)
-        assert len(rows) == 30
+        until(lambda: len(server.rows("SELECT LEN(v) FROM r;")) >= 30)
+        assert len(server.rows("SELECT LEN(v) FROM r;")) == 30
 
 
 def produce_wide(server: ServerProcess, start: int, end: int) -> None:

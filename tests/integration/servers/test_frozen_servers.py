@@ -27,7 +27,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.runtime.queries import differences
 from tests.integration.cluster_servers import PREFIX, SOURCE, Feed, hosts, server
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -41,13 +41,12 @@ NEW = (
 
 def wait_for(condition: Callable[[], Any]) -> None:
     """Wait until something holds; a server that is frozen, or starts, does not answer."""
-    deadline = time.monotonic() + 2 * TIMEOUT_S
-    while True:
+
+    def holds() -> Any:
         with contextlib.suppress(httpx.HTTPError, AssertionError):
-            if condition():
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+            return condition()
+
+    until(holds)
 
 
 class Pair:
@@ -177,7 +176,7 @@ def test_in_a_sink(pair: Pair, tmp_path: Path, phase: str) -> None:
         pair.other.execute("COMPACT SINK files; COMPACT SINK rows;")
     before = set(lake.glob(pattern))
     deadline = time.monotonic() + TIMEOUT_S
-    while set(lake.glob(pattern)) <= before:
+    while set(lake.glob(pattern)) <= before:  # without a pause, since such a file is there for a moment only
         assert time.monotonic() < deadline
     time.sleep(pair.choose.choice((0.0, pair.choose.uniform(0, 0.05))))
     pair.freeze()

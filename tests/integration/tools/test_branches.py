@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from ksql_spark.engine import Engine, Request
 from ksql_spark.shell.main import main
 from tests.server.live_server import LiveServer
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -52,11 +51,8 @@ def test_a_change_is_tried_and_taken_over(engine: Engine, capsys: pytest.Capture
             out = capsys.readouterr()
             return code, (out.out + out.err).splitlines()
 
-        def until(*lines: str) -> None:
-            deadline = time.monotonic() + TIMEOUT_S
-            while not set(lines) <= set((found := run("diff", "dev"))[1]):
-                assert time.monotonic() < deadline, found
-                time.sleep(1)
+        def until_diff(*lines: str) -> None:
+            until(lambda: set(lines) <= set(run("diff", "dev")[1]), lambda: run("diff", "dev"))
 
         code, lines = run("create", "dev", "--only", "dear,sales,nothing")
         assert code == 2 and "No query writes NOTHING: it writes DEAR, NAMED, SALES." in lines[0]
@@ -70,7 +66,7 @@ def test_a_change_is_tried_and_taken_over(engine: Engine, capsys: pytest.Capture
             ],
         )
         assert engine.services.metastore.require("DEV__SALES").topic == "dev__branches_sales"
-        until("equal    STREAM DEAR: 12 rows", "equal    TABLE SALES: 3 rows")
+        until_diff("equal    STREAM DEAR: 12 rows", "equal    TABLE SALES: 3 rows")
 
         before = engine.services.metastore.require("SALES").statement
         engine.execute(
@@ -81,7 +77,7 @@ def test_a_change_is_tried_and_taken_over(engine: Engine, capsys: pytest.Capture
                 {"auto.offset.reset": "earliest"},
             )
         )
-        until("differs  TABLE SALES: 3 rows", "new      TABLE IDS")
+        until_diff("differs  TABLE SALES: 3 rows", "new      TABLE IDS")
         assert engine.services.metastore.require("SALES").statement == before
 
         code, lines = run("promote", "dev")
@@ -91,7 +87,7 @@ def test_a_change_is_tried_and_taken_over(engine: Engine, capsys: pytest.Capture
         )
         assert [c.name for c in engine.services.metastore.require("SALES").schema.value] == ["N", "TOTAL"]
         insert(engine, 20, 5)
-        until("equal    TABLE SALES: 3 rows", "equal    TABLE IDS: 15 rows")
+        until_diff("equal    TABLE SALES: 3 rows", "equal    TABLE IDS: 15 rows")
         assert run("promote", "dev") == (0, [])
 
         code, lines = run("drop", "dev")

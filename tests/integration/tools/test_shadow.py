@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -95,18 +94,19 @@ def test_results_of_both_are_compared(
             code = main(["import", "--from", there.url, "--server", here.url, *options])
             return code, capsys.readouterr().out.splitlines()
 
-        def until(code: int, *lines: str) -> None:
-            deadline = time.monotonic() + TIMEOUT_S
-            while (found := run("--compare"))[0] != code or not set(lines) <= set(found[1]):
-                assert time.monotonic() < deadline, found
-                time.sleep(1)
+        def until_compared(code: int, *lines: str) -> None:
+            def is_so() -> bool:
+                found_code, found = run("--compare")
+                return found_code == code and set(lines) <= set(found)
+
+            until(is_so, lambda: run("--compare"))
 
         code, report = run("--shadow")
         assert (code, report[-1]) == (0, "8 statements: 7 created, 1 left out")
         assert any("it would write COPIES, whose topic the other server writes" in line for line in report)
         sink = ours.services.metastore.require("SALES").topic
         assert sink == f"shadow_{other.services.metastore.require('SALES').topic}"
-        until(
+        until_compared(
             0,
             "equal    STREAM DEAR: 12 rows",
             "equal    TABLE HOURLY: 3 rows",
@@ -121,7 +121,7 @@ def test_results_of_both_are_compared(
                 ours.execute(Request(f"PAUSE {query.id};"))
         insert(other, 20, 1)
         insert(other, 22, 1)
-        until(
+        until_compared(
             1,
             "behind   STREAM DEAR: 13 rows there, 12 here; 1 only there, 0 only here",
             '         only there: {"ID": 22, "ITEM": "i1", "PRICE": 2.0}',

@@ -18,6 +18,7 @@ from ksql_spark.lake.sinks import SinkStatus
 from ksql_spark.runtime.command_log import Command
 from tests.registry_server import RegistryServer
 from tests.statements.world import World
+from tests.waiting import until
 
 TIMEOUT_S = 20.0
 
@@ -145,9 +146,7 @@ def test_queries_that_failed_are_listed(world: World) -> None:
     world.run("CREATE STREAM a AS SELECT * FROM s EMIT CHANGES;")
     (query,) = world.queries.all()
     query.spark[0].is_active = False  # type: ignore[misc]
-    deadline = time.monotonic() + TIMEOUT_S
-    while query.state != "ERROR":
-        assert time.monotonic() < deadline
+    until(lambda: query.state == "ERROR")
     body = health_of(world)
     assert not body["isHealthy"]
     assert body["details"]["queries"] == {

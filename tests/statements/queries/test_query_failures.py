@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -316,10 +315,7 @@ def test_what_spark_uploads_after_a_removal_is_removed_as_well(
     late.mkdir(parents=True, exist_ok=True)
     world.queries.checkpoints.remove(first)
     late.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + TIMEOUT_S
-    while world.checkpoint(first).exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not world.checkpoint(first).exists())
     assert world.checkpoint(second).exists()
 
 

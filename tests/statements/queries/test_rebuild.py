@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +11,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.errors import is_state_unreadable
 from ksql_spark.runtime.queries import watcher as query_watcher
 from tests.statements.world import World
-
-TIMEOUT_S = 20.0
+from tests.waiting import until
 
 
 class FromJava(Exception):
@@ -69,9 +67,7 @@ def test_a_query_says_that_its_state_is_damaged(
     query = one_query(world)
     query.spark[0].exception = lambda: FromJava("java.util.zip.ZipException: invalid entry CRC")
     query.spark[0].is_active = False
-    deadline = time.monotonic() + TIMEOUT_S
-    while query.state != "ERROR":
-        assert time.monotonic() < deadline
+    until(lambda: query.state == "ERROR")
     (row,) = world.one("SHOW QUERIES;")["queries"]
     assert f"ksql-spark state rebuild {query.id}" in row["error"] and "CRC" in row["error"]
     assert query.errors[-1].type == "SYSTEM"

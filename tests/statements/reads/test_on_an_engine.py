@@ -14,6 +14,7 @@ from ksql_spark.entities.commands import RowsChanged, TerminateQueryEntity
 from ksql_spark.entities.sources import KafkaTopicsList
 from ksql_spark.errors import KsqlError
 from tests.shared_services import WORKER
+from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
 
@@ -251,16 +252,10 @@ def test_changed_rows_are_those_that_a_query_reads(engine: Engine, partitions: i
             found += [[str(v) if i == 3 else v for i, v in enumerate(row.values)] for row in rows]
         return sorted(found)
 
-    def until(expected: list[list[Any]]) -> None:
-        deadline = time.monotonic() + TIMEOUT_S
-        while (found := copied()) != expected and time.monotonic() < deadline:
-            pass
-        assert found == expected
-
-    until(expected)
+    until(lambda: copied() == expected, copied)
     # the query that reads the table sees each row go
     assert [run(f"TRUNCATE TABLE {name};"), run(f"TRUNCATE {name};")] == [4, 0]
-    until([])
+    until(lambda: copied() == [], copied)
     engine.execute(Request(f"INSERT INTO {name} (k, n) VALUES (1, 1);"))
-    until([[1, None, 1, "None", None, None, None]])
+    until(lambda: copied() == [[1, None, 1, "None", None, None, None]], copied)
     engine.execute(Request(f"DROP TABLE {name}_copy DELETE TOPIC; DROP TABLE {name} DELETE TOPIC;"))
