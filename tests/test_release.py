@@ -1,12 +1,16 @@
-"""One version everywhere, a section of CHANGELOG.md for it, and workflows that call targets of make."""
+"""One version everywhere, a section of CHANGELOG.md for it, locked packages, workflows that call targets."""
 
 from __future__ import annotations
 
 import re
 import runpy
+import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from ksql_spark import __version__
 
@@ -50,3 +54,22 @@ def test_workflows_call_targets_of_make() -> None:
             called |= set(job.get("strategy", {}).get("matrix", {}).get("target", ()))
         assert called, path.name
         assert called <= targets, path.name
+
+
+def test_all_packages_are_locked() -> None:
+    """make lock writes the file anew; it names no index, since the packages may come from a mirror."""
+    text = (ROOT / "packaging" / "lock.txt").read_text(encoding="utf-8")
+    assert "://" not in text
+    lines = re.sub(r" \\\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.M)).splitlines()
+    locked = defaultdict(set)
+    for line in lines:
+        found = re.fullmatch(r"(\S+)==(\S+)(?: ; .+?)?(?: --hash=sha256:\w{64})+", line)
+        assert found, line
+        locked[found[1]].add(found[2])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].values()
+    for texts in (project["project"]["dependencies"], *extras, *project["dependency-groups"].values()):
+        for required in map(Requirement, texts):
+            if required.name != project["project"]["name"]:
+                versions = locked[canonicalize_name(required.name)]
+                assert any(map(required.specifier.contains, versions)), f"{required}: make lock"
