@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 #: how long anything may take on a very busy machine, seconds; it only matters where a test fails
 TIMEOUT_S = 300.0
@@ -29,3 +32,19 @@ def until(condition: Callable[[], object], report: Callable[[], object] = lambda
         began = time.monotonic()
     if (waited_s := time.monotonic() - start) >= LONG_S:
         long_waits.append(waited_s)
+
+
+def awaited(ask: Callable[[], T], is_right: Callable[[T], object]) -> T:
+    """Ask until the answer is right; return that answer, so that a costly question is not asked again.
+
+    Raises:
+        AssertionError: it never is; the text is the last answer.
+    """
+    answers: list[T] = []
+
+    def is_answered() -> object:
+        answers[:] = [ask()]
+        return is_right(answers[0])
+
+    until(is_answered, lambda: answers)
+    return answers[0]

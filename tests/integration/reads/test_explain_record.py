@@ -10,7 +10,8 @@ import pytest
 
 from ksql_spark.engine import Engine, Request
 from ksql_spark.entities.wire import to_json
-from tests.waiting import until
+from ksql_spark.kafka.admin import KafkaAdmin
+from tests.waiting import awaited, until
 
 pytestmark = pytest.mark.kafka
 
@@ -58,21 +59,34 @@ def told(make_engine: Callable[..., Engine]) -> Callable[[str], dict[str, Any]]:
     return tell
 
 
+@pytest.fixture
+def written(kafka_admin: KafkaAdmin) -> Callable[..., None]:
+    """Wait until topics have so many records: to look costs nothing, other than to explain."""
+
+    def wait(**counts: int) -> None:
+        ends = {f"{PREFIX}{name}": count for name, count in counts.items()}
+
+        def found() -> dict[str, int]:
+            return {topic: end for (topic, _), end in kafka_admin.end_offsets(*ends).items()}
+
+        awaited(found, lambda now: all(now[name] >= count for name, count in ends.items()))
+
+    return wait
+
+
 def flat(effects: list[dict[str, Any]], depth: int = 0) -> Iterator[tuple[int, str, str, list[Any]]]:
     for each in effects:
         yield depth, each["name"], each["outcome"], [(r["before"], r["after"]) for r in each["rows"]]
         yield from flat(each["below"], depth + 1)
 
 
-def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
+def test_both_ways(told: Callable[[str], dict[str, Any]], written: Callable[..., None]) -> None:
     told(STATEMENTS)
-    answer: dict[str, Any] = {}
-
-    def has_all() -> bool:
-        answer.update(told("EXPLAIN ROW FROM big WHERE item = 'tea';"))
-        return any(each["used"] == 2 for each in answer["upstream"])
-
-    until(has_all)
+    written(TAKINGS=3, BIG=1, PER_MINUTE=3, HOPS=6, MANY=2)
+    answer = awaited(
+        lambda: told("EXPLAIN ROW FROM big WHERE item = 'tea';"),
+        lambda found: any(each["used"] == 2 for each in found["upstream"]),
+    )
     (takings,) = answer["upstream"]
     (paid,) = takings["upstream"]
     assert [(r["topic"], r["offset"]) for r in takings["records"]] == [
@@ -103,8 +117,8 @@ def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
         found = told(f"EXPLAIN RECORD '{PREFIX}orders' PARTITION 0 OFFSET 3;")["queries"]
         return {each["name"]: each for each in found}
 
-    until(lambda: effects()["PER_MINUTE"]["outcome"] == "late", effects)
-    found = effects()
+    written(log=1)
+    found = awaited(effects, lambda told: told["PER_MINUTE"]["outcome"] == "late")
     assert found["PER_MINUTE"]["rows"] == []
     assert found["PER_MINUTE"]["reasons"] == [
         "It came 11 SECONDS behind stream time, too late for Aggregate.",
@@ -132,7 +146,7 @@ def test_both_ways(told: Callable[[str], dict[str, Any]]) -> None:
     ])  # fmt: skip
 
 
-def test_what_people_meet(told: Callable[[str], dict[str, Any]]) -> None:
+def test_what_people_meet(told: Callable[[str], dict[str, Any]], written: Callable[..., None]) -> None:
     """A captured change, a record that cannot be read, months, windows with late records."""
     topic, line = f"{PREFIX}captured", f"{PREFIX}lines"
     source = {
@@ -162,16 +176,21 @@ INSERT INTO bytes (ROWTIME, data) VALUES (62000, 'no JSON');
     def answer(place: str) -> dict[str, Any]:
         return told(f"EXPLAIN RECORD {place};")
 
-    until(lambda: answer(f"'{topic}' PARTITION 0 OFFSET 0")["queries"][0]["outcome"] == "changed")
-    found = answer(f"'{topic}' PARTITION 0 OFFSET 0")["record"]
+    written(SOLD=1, BY_MONTH=3, BY_MINUTE=2, log=3)
+    found = awaited(
+        lambda: answer(f"'{topic}' PARTITION 0 OFFSET 0"),
+        lambda told: told["queries"][0]["outcome"] == "changed",
+    )["record"]
     assert found["columns"] == {"ID": 1, "ITEM": "tea", "N": 2}
     assert found["origin"] == {"table": "shop.dbo.sales", "position": "27:ac0:2"}
 
     def bad() -> dict[str, Any]:
         return answer(f"'{line}' PARTITION 0 OFFSET 3")
 
-    until(lambda: [each["outcome"] for each in bad()["queries"]] == ["failed", "failed"], bad)
-    assert (bad()["record"]["columns"], bad()["record"]["timestamp"]) == ({"DATA": "no JSON"}, 62000)
+    found = awaited(bad, lambda told: [each["outcome"] for each in told["queries"]] == ["failed", "failed"])[
+        "record"
+    ]
+    assert (found["columns"], found["timestamp"]) == ({"DATA": "no JSON"}, 62000)
 
     def first() -> dict[str, Any]:
         return {each["name"]: each["rows"] for each in answer(f"'{line}' PARTITION 0 OFFSET 0")["queries"]}
@@ -179,14 +198,15 @@ INSERT INTO bytes (ROWTIME, data) VALUES (62000, 'no JSON');
     def month(count: int) -> dict[str, Any]:
         return {"ITEM": "tea", "C": count, "WINDOWSTART": 0, "WINDOWEND": 31 * 86_400_000}
 
-    (row,) = first()["BY_MONTH"]
+    rows = first()
+    (row,) = rows["BY_MONTH"]
     assert (row["before"], row["after"]) == (month(2), month(3))
     # the late record is in the row neither with it nor without it
-    (row,) = first()["BY_MINUTE"]
+    (row,) = rows["BY_MINUTE"]
     assert (row["before"], row["after"]["C"]) == (None, 1)
 
 
-def test_sessions_and_over(told: Callable[[str], dict[str, Any]]) -> None:
+def test_sessions_and_over(told: Callable[[str], dict[str, Any]], written: Callable[..., None]) -> None:
     """A record joins two sessions, and is the row before another one."""
     told(f"""
 CREATE STREAM clicks (k STRING KEY, v INT)
@@ -210,10 +230,10 @@ INSERT INTO clicks (ROWTIME, k, v) VALUES (15000, 'a', 3);
     def told_rows(of: dict[str, Any]) -> list[Any]:
         return sorted(((row["before"], row["after"]) for row in of["rows"]), key=str)
 
-    until(lambda: [row["offset"] for row in effects(2)["STEPS"]["rows"]] == [2], lambda: effects(2))
+    written(VISITS=5, STEPS=3)
+    awaited(lambda: effects(2), lambda found: [row["offset"] for row in found["STEPS"]["rows"]] == [2])
     joined = [(None, visit(3, 1000, 15000)), (visit(1, 1000, 1000), None), (visit(1, 15000, 15000), None)]
-    until(lambda: told_rows(effects(1)["VISITS"]) == joined, lambda: effects(1))
-    found = effects(1)
+    found = awaited(lambda: effects(1), lambda now: told_rows(now["VISITS"]) == joined)
     assert (found["VISITS"]["outcome"], found["STEPS"]["outcome"]) == ("changed", "changed")
     assert told_rows(found["STEPS"]) == [
         (None, {"K": "a", "V": 2, "P": 1, "ROWTIME": 8000}),
@@ -223,6 +243,7 @@ INSERT INTO clicks (ROWTIME, k, v) VALUES (15000, 'a', 3);
     # in a session that was over
     told("INSERT INTO clicks (ROWTIME, k, v) VALUES (60000, 'a', 4);")
     told("INSERT INTO clicks (ROWTIME, k, v) VALUES (9000, 'a', 5);")
-    until(lambda: effects(4)["VISITS"]["outcome"] == "late", lambda: effects(4))
-    assert effects(4)["VISITS"]["rows"] == []
+    written(log=1)
+    found = awaited(lambda: effects(4), lambda now: now["VISITS"]["outcome"] == "late")
+    assert found["VISITS"]["rows"] == []
     assert told_rows(effects(1)["VISITS"]) == joined
