@@ -24,7 +24,7 @@ MANY = 10_000
         (STRING, "cast(id as string)", [str(n) for n in range(0, 2 * MANY, 2)]),
         (Decimal(9, 2), "cast(id as decimal(9, 2))", [f"{n}.00" for n in range(0, 2 * MANY, 2)]),
     ],
-    ids=str,
+    ids=["INTEGER", "BIGINT", "DOUBLE", "STRING", "DECIMAL"],
 )
 def test_a_long_list_is_a_set(local_spark: Any, type_: SqlType, column: str, values: list[Any]) -> None:
     members = Members(tuple(values), type_)
