@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ksql_spark.runtime.queries import differences, takeovers
+from tests.statements.topic_rows import TopicRows
 from tests.statements.world import World
 
 SCENE = """
@@ -33,3 +35,15 @@ def make_world(tmp_path: Path) -> Iterator[Callable[..., World]]:
 @pytest.fixture
 def world(make_world: Callable[..., World]) -> World:
     return make_world()
+
+
+@pytest.fixture
+def topics(monkeypatch: pytest.MonkeyPatch) -> TopicRows:
+    """What swaps, and tables that move, compare and write."""
+    found = TopicRows()
+    monkeypatch.setattr(differences.TopicRows, "read", lambda self, admin: found.latest(self.topic))
+    monkeypatch.setattr(differences, "writer", lambda _admin, id_: found.written_as(id_))
+    monkeypatch.setattr(differences, "write", found.write)
+    monkeypatch.setattr(differences, "one_of_each_partition", lambda rows: [])  # see test_differences.py
+    monkeypatch.setattr(takeovers, "fence", lambda _servers, id_, _settings: found.fenced.append(id_))
+    return found

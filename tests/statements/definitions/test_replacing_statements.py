@@ -1,10 +1,6 @@
-"""CREATE OR REPLACE (reference §2.3): what may change, and that a query goes on as itself."""
+"""CREATE OR REPLACE without EVOLVE (reference §2.3): the query goes on as itself."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-
-import pytest
 
 from ksql_spark.runtime.queries.checkpoints import Checkpoint
 from ksql_spark.storage import LocalFolder
@@ -56,24 +52,6 @@ def test_a_paused_query_stays_paused(world: World) -> None:
     assert query.state == "RUNNING" and "WHERE v > 3" in query.statement
 
 
-@pytest.mark.parametrize(
-    ("select", "reason"),
-    [
-        ("k, w FROM s", "changed, missing or reordered"),
-        ("k FROM s", "no value columns"),
-        ("k, v + 1 AS v FROM s", "columns of SELECT cannot be changed"),
-        ("s.k, s.v FROM s JOIN t ON s.k = t.k", "key columns must stay the same"),
-        ("v AS k2, k, w FROM s PARTITION BY v", "key columns must stay the same"),
-    ],
-)
-def test_what_may_not_change(world: World, select: str, reason: str) -> None:
-    world.run(A)
-    (query,) = world.queries.all()
-    error = world.refused(replace_a(select))
-    assert reason in error.message
-    assert world.queries.all() == [query] and query.state == "RUNNING"
-
-
 def test_where_that_comes_and_goes_begins_anew_where_the_query_was(world: World) -> None:
     world.admin.ends[("t", 0)] = 3
     world.run("CREATE TABLE f AS SELECT k, v FROM t EMIT CHANGES;")
@@ -112,21 +90,6 @@ def test_log_that_fails_after_a_where_came(world: World) -> None:
     assert Checkpoint(LocalFolder(world.checkpoint(query.id)), 0).resumed_at is None
 
 
-def test_where_of_a_filtered_table_and_of_an_aggregate(world: World) -> None:
-    world.run("CREATE TABLE f AS SELECT k, v FROM t WHERE v > 1 EMIT CHANGES;")
-    world.run("CREATE TABLE c AS SELECT w, COUNT(*) AS n FROM s GROUP BY w EMIT CHANGES;")
-    ids = world.ids()
-    world.run("CREATE OR REPLACE TABLE f AS SELECT k, v FROM t WHERE v > 2 EMIT CHANGES;")
-    world.run(
-        "CREATE OR REPLACE TABLE c AS SELECT w, COUNT(*) AS n FROM s WHERE v > 2 GROUP BY w EMIT CHANGES;"
-    )
-    assert world.ids() == ids
-    error = world.refused(
-        "CREATE OR REPLACE TABLE c AS SELECT w, COUNT(*) AS n, SUM(v) AS m FROM s GROUP BY w EMIT CHANGES;"
-    )
-    assert "the aggregate functions cannot change" in error.message
-
-
 def test_spark_that_refuses_leaves_the_query_in_error(world: World) -> None:
     world.run(A)
     (old,) = world.queries.all()
@@ -149,12 +112,6 @@ def test_a_log_that_fails_leaves_the_old_query(world: World) -> None:
     assert world.queries.all() == [old] and old.state == "RUNNING"
     assert world.checkpoint(old.id).exists()
     assert [c.name for c in world.services.metastore.require("A").schema.columns] == ["K", "V"]
-
-
-def test_several_writers(world: World) -> None:
-    world.run(A + "INSERT INTO a SELECT k, v FROM s EMIT CHANGES;")
-    error = world.refused(replace_a("k, v, w FROM s"))
-    assert "INSERT INTO writes it too: CSAS_A_2, INSERTQUERY_3" in error.message
 
 
 def test_a_new_query_where_the_old_one_was_terminated(world: World) -> None:
@@ -186,8 +143,3 @@ def test_plain_sources(world: World) -> None:
         "CREATE OR REPLACE STREAM a (k STRING KEY, v INT, x INT) WITH (KAFKA_TOPIC='A', VALUE_FORMAT='JSON');"
     )
     assert "a query created it" in error.message and "AS SELECT" in error.message
-
-
-def test_the_gate(make_world: Callable[..., World]) -> None:
-    world = make_world(**{"ksql.create.or.replace.enabled": "false"})
-    assert "ksql.create.or.replace.enabled" in world.refused(replace_a("k, v FROM s")).message

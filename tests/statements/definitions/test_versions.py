@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from ksql_spark.authorization import Rights
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries import differences, takeovers
+from tests.statements.topic_rows import TopicRows
 from tests.statements.world import World
 
 A = "CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;"
@@ -57,16 +56,7 @@ def test_versions_of_a_query_survive_a_restart(world: World) -> None:
     assert versions(world, "a") == found
 
 
-@pytest.fixture
-def no_topics(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Swaps find no differences."""
-    monkeypatch.setattr(differences.TopicRows, "read", lambda *_: {})
-    monkeypatch.setattr(differences, "writer", lambda *_: contextlib.ExitStack())
-    monkeypatch.setattr(differences, "write", lambda *_: None)
-    monkeypatch.setattr(takeovers, "fence", lambda *_: None)
-
-
-def test_a_swap_makes_a_version_and_an_abort_does_not(world: World, no_topics: None) -> None:
+def test_a_swap_makes_a_version_and_an_abort_does_not(world: World, topics: TopicRows) -> None:
     world.run(X)
     world.run(X2)
     assert [v["way"] for v in versions(world, "x")] == ["created"]
@@ -123,7 +113,7 @@ def test_a_rollback_in_place(world: World) -> None:
     assert "WHERE" in query.statement
 
 
-def test_a_rollback_by_a_backfill(world: World, no_topics: None) -> None:
+def test_a_rollback_by_a_backfill(world: World, topics: TopicRows) -> None:
     world.run(X)
     world.run(X2)
     world.commit(world.ids()[-1], 0, s={"0": 0, "1": 0, "2": 0})
@@ -148,7 +138,7 @@ def test_a_rollback_by_a_backfill(world: World, no_topics: None) -> None:
     assert (last["number"], last["way"], last["isRollback"]) == (4, "backfill", True)
 
 
-def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, no_topics: None) -> None:
+def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, topics: TopicRows) -> None:
     in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
     world.run(X)
     (query,) = world.ids()
@@ -167,7 +157,7 @@ def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, no_
     assert "will be as in version 5 again" in world.message("ROLLBACK x;")
 
 
-def test_a_rollback_says_why_it_leaves_versions_out(world: World, no_topics: None) -> None:
+def test_a_rollback_says_why_it_leaves_versions_out(world: World, topics: TopicRows) -> None:
     in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
     world.run(X)
     world.run(in_place.format("MAX(v) AS most"))
