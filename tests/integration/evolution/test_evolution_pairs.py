@@ -9,20 +9,16 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ksql_spark.engine import Engine, Request
-from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
-from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.server_process import ServerProcess
 from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
@@ -114,95 +110,78 @@ def send(servers: str, first: int, count: int) -> None:
     producer.close()
 
 
+class Server:
+    """An engine that may be killed and started again, and what its tables hold."""
+
+    def __init__(self, make_engine: Callable[..., Engine], **settings: str) -> None:
+        self._make, self._settings = make_engine, SETTINGS | settings
+        self.engine = make_engine(**self._settings)
+        self.admin = self.engine.services.admin
+
+    def restart(self, is_killed: bool) -> None:
+        if is_killed:
+            self.engine.services.queries.fence("It is killed.")
+        self.engine.stop()
+        self.engine = self._make(**self._settings)
+
+    def run(self, text: str) -> Any:
+        return self.engine.execute(Request(text, EARLIEST))[-1]
+
+    def until_all_is_read(self) -> None:
+        """Wait until each query has committed all that there is."""
+        queries = self.engine.services.queries
+
+        def are_done() -> bool:
+            return all(
+                queries.checkpoints.has_reached(query, number, self.admin.committed_ends(*stage.topics))
+                for query in queries.all()
+                for number, stage in enumerate(query.plan.stages)
+            )
+
+        until(are_done, lambda: [(query.id, query.why_failed) for query in queries.all()])
+
+
+#: of an evolution, in their order
+STATES = ("backfilling", "caught up", "swapping", "swapped")
+
+
 @pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))
-def test_pairs(make_engine: Callable[..., Engine], broker: EmbeddedBroker, first: int) -> None:
-    engine = make_engine(**SETTINGS)
-
-    def run(text: str) -> str:
-        (*_, entity) = engine.execute(Request(text, EARLIEST))
-        return str(getattr(entity, "state", ""))
-
-    _evolve(run, engine.services.admin, _pairs(first), lambda: None)
-
-
-@pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))
-def test_pairs_and_a_kill(
-    broker: EmbeddedBroker, kafka_admin: KafkaAdmin, tmp_path: Path, first: int
-) -> None:
-    """The server and all its processes are killed at some moment of the evolutions, and started again."""
-    names = {**SETTINGS, "bootstrap.servers": broker.bootstrap_servers, "ksql.service.id": PREFIX}
-    names["ksql.output.topic.name.prefix"] = PREFIX
-    environment = {f"KSQL_{name.upper().replace('.', '_')}": value for name, value in names.items()}
-    chance = random.Random(first)
-    server = ServerProcess(tmp_path, environment=environment).ready()
-
-    def run(text: str) -> str:
-        return str(server.execute(text, **EARLIEST)[-1].get("state", ""))
-
-    def kill() -> None:
-        nonlocal server
-        time.sleep(chance.uniform(0, 15))
-        server.__exit__(None, None, None)
-        server = ServerProcess(tmp_path, environment=environment).ready()
-
-    try:
-        _evolve(run, kafka_admin, _pairs(first), kill)
-    finally:
-        server.__exit__(None, None, None)
-        mine = (PREFIX, f"_confluent-ksql-{PREFIX}")
-        kafka_admin.delete_topics(name for name in kafka_admin.topics() if name.startswith(mine))
-
-
-def _pairs(first: int) -> dict[str, tuple[str, str]]:
-    return {f"X{n}": pair(random.Random(n)) for n in range(first, min(first + AT_ONCE, PAIRS))}
-
-
-def _evolve(
-    run: Callable[[str], str],
-    admin: KafkaAdmin,
-    pairs: Mapping[str, tuple[str, str]],
-    disturb: Callable[[], None],
-) -> None:
-    """Let each table evolve while records come; in the end it is what the new version makes of all of them.
-
-    Args:
-        run: executes statements, returns the last entity's state.
-        admin: of the broker.
-        pairs: both versions of each table.
-        disturb: what happens while they evolve.
-    """
+def test_pairs(make_engine: Callable[..., Engine], first: int) -> None:
+    """Tables evolve while records come; the engines of every second test are killed meanwhile."""
+    server, chance = Server(make_engine), random.Random(first)
+    pairs = {f"X{n}": pair(random.Random(n)) for n in range(first, min(first + AT_ONCE, PAIRS))}
 
     def rows(table: str) -> dict[differences.Place, bytes | None]:
-        found = differences.rows(admin, f"{PREFIX}{table}")
+        found = differences.rows(server.admin, f"{PREFIX}{table}")
         return {place: record.value for place, record in found.items()}
 
-    run(SOURCES)
-    send_people(admin.servers)
-    send(admin.servers, 0, 300)
+    def has_come_to(table: str, state: str) -> bool:
+        return STATES.index(server.run(f"DESCRIBE EVOLUTION {table};").state) >= STATES.index(state)
+
+    server.run(SOURCES)
+    send_people(server.admin.servers)
+    send(server.admin.servers, 0, 300)
     for table, (old, _) in pairs.items():
-        run(f"CREATE TABLE {table} AS {old}")
-    for table, versions in pairs.items():
-        until(
-            lambda table=table, old=versions[0]: bool(rows(table)) or "HAVING" in old or "WHERE" in old,
-            versions.__str__,
-        )
+        server.run(f"CREATE TABLE {table} AS {old}")
+    server.until_all_is_read()
     for table, (_, new) in pairs.items():
-        run(f"CREATE OR REPLACE TABLE {table} WITH (EVOLVE = 'backfill') AS {new}")
-    send(admin.servers, 300, 100)
-    disturb()
+        server.run(f"CREATE OR REPLACE TABLE {table} WITH (EVOLVE = 'backfill') AS {new}")
+    send(server.admin.servers, 300, 100)
+    if first // AT_ONCE % 2:
+        moment = chance.choice(list(pairs)), chance.choice(STATES)
+        until(lambda: has_come_to(*moment), moment.__str__)
+        server.restart(is_killed=True)
     for table, versions in pairs.items():
-        until(lambda table=table: run(f"DESCRIBE EVOLUTION {table};") == "swapped", versions.__str__)
-    send(admin.servers, 400, 100)
+        until(lambda table=table: has_come_to(table, "swapped"), versions.__str__)
+    send(server.admin.servers, 400, 100)
     for table, (_, new) in pairs.items():
-        run(f"CREATE TABLE {table}_ALONE AS {new}")
-    # the last records have come to all tables once they agree and stay so
+        server.run(f"CREATE TABLE {table}_ALONE AS {new}")
+    server.until_all_is_read()
     for table, versions in pairs.items():
         until(
             lambda table=table: rows(table) == rows(f"{table}_ALONE") != {},
             lambda table=table, versions=versions: (versions, rows(table), rows(f"{table}_ALONE")),
         )
-    time.sleep(1)
-    assert all(rows(table) == rows(f"{table}_ALONE") for table in pairs)
 
 
 # ---- in place -----------------------------------------------------------------------------------------
@@ -315,28 +294,11 @@ def stream_of(old: Version, new: Version, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("first", range(0, PAIRS, AT_ONCE))
-def test_pairs_in_place(make_engine: Callable[..., Engine], kafka_admin: KafkaAdmin, first: int) -> None:
+def test_pairs_in_place(make_engine: Callable[..., Engine], first: int) -> None:
     """Tables with and without windows, and streams, in real time and in micro-batches, over a restart."""
-    guarantee = "exactly_once_v2" if first // AT_ONCE % 2 else "at_least_once"
-    settings = {**SETTINGS, "processing.guarantee": guarantee}
-    engine = make_engine(**settings)
-
-    def run(text: str) -> None:
-        engine.execute(Request(text, EARLIEST))
-
-    def rows(sink: str, has_window: bool) -> dict[Group, dict[str, object]]:
-        found = {}
-        for (_, key), record in differences.TopicRows(f"{PREFIX}{sink}").read(kafka_admin).items():
-            assert key is not None and record.value is not None
-            place = (key[:-8].decode(), int.from_bytes(key[-8:])) if has_window else (key.decode(), 0)
-            found[place] = json.loads(record.value)
-        return found
-
-    def written(sink: str) -> list[str]:
-        with TopicReader(kafka_admin.servers, f"{PREFIX}{sink}") as reader:
-            values = [record.value for records in reader.read_to_end() for record in records]
-        return sorted(json.dumps(json.loads(value), sort_keys=True) for value in values if value is not None)
-
+    server = Server(
+        make_engine, **{"processing.guarantee": ("at_least_once", "exactly_once_v2")[first // AT_ONCE % 2]}
+    )
     # tables, tables with windows, streams
     kinds = {f"Y{n}": n % 3 for n in range(first, min(first + AT_ONCE, PAIRS))}
     versions = {sink: pair_in_place(random.Random(sink), kind < 2) for sink, kind in kinds.items()}
@@ -345,31 +307,42 @@ def test_pairs_in_place(make_engine: Callable[..., Engine], kafka_admin: KafkaAd
         window = "WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY)" if kinds[sink] == 1 else ""
         return versions[sink][which].text(window, kinds[sink] < 2)
 
+    def rows(sink: str, has_window: bool) -> dict[Group, dict[str, object]]:
+        found = {}
+        for (_, key), record in differences.rows(server.admin, f"{PREFIX}{sink}").items():
+            assert key is not None and record.value is not None
+            place = (key[:-8].decode(), int.from_bytes(key[-8:])) if has_window else (key.decode(), 0)
+            found[place] = json.loads(record.value)
+        return found
+
+    def written(sink: str) -> list[str]:
+        with TopicReader(server.admin.servers, f"{PREFIX}{sink}") as reader:
+            values = [record.value for records in reader.read_to_end() for record in records]
+        return sorted(json.dumps(json.loads(value), sort_keys=True) for value in values if value is not None)
+
     def compared(sink: str, count: int) -> tuple[object, object]:
         """What there is, and what there should be."""
         if kinds[sink] < 2:
-            has_window = kinds[sink] == 1
-            return rows(sink, has_window), table_of(*versions[sink], has_window, count)
+            return rows(sink, kinds[sink] == 1), table_of(*versions[sink], kinds[sink] == 1, count)
         return written(sink), stream_of(*versions[sink], count)
 
     def all_are_so(count: int) -> None:
+        server.until_all_is_read()
         for sink in kinds:
             until(
                 lambda sink=sink: (found := compared(sink, count))[0] == found[1],
                 lambda sink=sink: (versions[sink], *compared(sink, count)),
             )
 
-    run(SOURCES)
-    send(kafka_admin.servers, 0, HALF)
+    server.run(SOURCES)
+    send(server.admin.servers, 0, HALF)
     for sink, kind in kinds.items():
-        run(f"CREATE {'TABLE' if kind < 2 else 'STREAM'} {sink} AS {text(sink, 0)}")
+        server.run(f"CREATE {'TABLE' if kind < 2 else 'STREAM'} {sink} AS {text(sink, 0)}")
     all_are_so(HALF)
-    time.sleep(1)  # the last events may be some that the old version leaves out
     for sink, kind in kinds.items():
-        how = "TABLE {} WITH (EVOLVE = 'in-place')" if kind < 2 else "STREAM {} WITH (EVOLVE = 'in-place')"
-        run(f"CREATE OR REPLACE {how.format(sink)} AS {text(sink, 1)}")
-    send(kafka_admin.servers, HALF, 100)
-    engine.stop()
-    engine = make_engine(**settings)
-    send(kafka_admin.servers, HALF + 100, HALF - 100)
+        name = f"{'TABLE' if kind < 2 else 'STREAM'} {sink} WITH (EVOLVE = 'in-place')"
+        server.run(f"CREATE OR REPLACE {name} AS {text(sink, 1)}")
+    send(server.admin.servers, HALF, 100)
+    server.restart(is_killed=False)
+    send(server.admin.servers, HALF + 100, HALF - 100)
     all_are_so(2 * HALF)

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -72,6 +71,15 @@ def write(admin: KafkaAdmin, topic: str, made: dict[bytes, bytes]) -> None:
     producer.close()
 
 
+def begin(engine: Engine) -> None:
+    """Let a new version run beside the old one, each with rows of its own."""
+    engine.execute(Request(BEFORE))
+    admin = engine.services.admin
+    (beside,) = evolution_topics(admin)
+    write(admin, f"{PREFIX}X", OLD)
+    write(admin, beside, NEW)
+
+
 def evolution_topics(admin: KafkaAdmin) -> list[str]:
     return [topic for topic in admin.topics() if topic.endswith("-evolution")]
 
@@ -81,40 +89,32 @@ def state(engine: Engine) -> str:
     return str(entity.state)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("point", "is_between"),
-    [
-        pytest.param(LOGGED, False, id="it is logged"),
-        pytest.param(OLD_ENDED, False, id="the old version has ended"),
-        pytest.param(WRITING, True, id="it is writing"),
-        pytest.param(WRITTEN, False, id="it has written"),
-    ],
-)
-def test_a_swap_that_is_killed_is_completed(
-    point: str, is_between: bool, config: dict[str, Any], kafka_admin: KafkaAdmin
-) -> None:
-    engine = fake_spark.start(config)
-    engine.execute(Request(BEFORE))
-    (beside,) = evolution_topics(kafka_admin)
-    write(kafka_admin, f"{PREFIX}X", OLD)
-    write(kafka_admin, beside, NEW)
-    engine.stop()
-    given = json.dumps({"config": config, "text": "SWAP x;", "point": point})
+def until_completed(engine: Engine) -> None:
+    until(lambda: state(engine) == "swapped", lambda: state(engine))
+    admin = engine.services.admin
+    assert rows(admin, f"{PREFIX}X") == NEW and evolution_topics(admin) == []
+    assert len(engine.services.queries.all()) == 1
+
+
+def dying(config: dict[str, Any], point: str, **more: str) -> subprocess.Popen[str]:
+    """Another process with an engine, which kills itself at a point if there is one."""
+    given = json.dumps({"config": config, **more} | ({"point": point} if point else {}))
     command = [sys.executable, "-m", "tests.integration.fake_spark", given]
-    died = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert died.returncode == -signal.SIGKILL, died.stderr
-    found = rows(kafka_admin, f"{PREFIX}X")
-    # what is sent last may not have come to the broker
-    assert is_between or found in (OLD, NEW)
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(
+    "point", [pytest.param(LOGGED, id="it is logged"), pytest.param(WRITING, id="it is writing")]
+)
+def test_a_swap_that_is_killed_is_completed(point: str, config: dict[str, Any]) -> None:
+    """By the same server, which finds the command in the log when it starts again."""
+    engine = fake_spark.start(config)
+    begin(engine)
+    engine.stop()
+    assert dying(config, point, text="SWAP x;").wait(TIMEOUT_S) == -signal.SIGKILL
     engine = fake_spark.start(config)
     try:
-        deadline = time.monotonic() + TIMEOUT_S
-        while (shown := state(engine)) != "swapped":
-            assert time.monotonic() < deadline, shown
-            time.sleep(0.2)
-        assert rows(kafka_admin, f"{PREFIX}X") == NEW
-        assert evolution_topics(kafka_admin) == []
-        assert len(engine.services.queries.all()) == 1
+        until_completed(engine)
     finally:
         engine.stop()
 
@@ -143,15 +143,10 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         (shown,) = engine.execute(Request("SHOW QUERIES;"))
         return {(query.state, query.host) for query in shown.queries}  # type: ignore[attr-defined]
 
-    given = json.dumps({"config": own("second")} | ({"point": point} if point else {}))
-    command = [sys.executable, "-m", "tests.integration.fake_spark", given]
     engine = fake_spark.start(own("first"))
-    second = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    second = dying(own("second"), point)
     try:
-        engine.execute(Request(BEFORE))
-        (beside,) = evolution_topics(kafka_admin)
-        write(kafka_admin, f"{PREFIX}X", OLD)
-        write(kafka_admin, beside, NEW)
+        begin(engine)
         assert second.stdin is not None and second.stdout is not None
         assert second.stdout.readline() == "started\n"
         engine.cluster.drain()
@@ -165,15 +160,14 @@ def test_another_server_completes_the_swap_of_one_that_is_killed(
         else:
             second.kill()
         assert second.wait(TIMEOUT_S) == -signal.SIGKILL
+        # what is sent last may not have come to the broker
         assert point == WRITING or rows(kafka_admin, f"{PREFIX}X") in (OLD, NEW)
         engine.cluster.serve()
         until(lambda: places() == {("RUNNING", "first:8088")})
         if not is_swapped:
             assert state(engine) == "caught up" and rows(kafka_admin, f"{PREFIX}X") == OLD
             engine.execute(Request("SWAP x;"))
-        until(lambda: state(engine) == "swapped")
-        assert rows(kafka_admin, f"{PREFIX}X") == NEW
-        assert evolution_topics(kafka_admin) == [] and len(engine.services.queries.all()) == 1
+        until_completed(engine)
     finally:
         second.kill()
         second.communicate()

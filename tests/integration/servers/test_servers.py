@@ -233,8 +233,13 @@ def test_push_queries_on_a_server_that_does_not_run_the_query(start_with_spark: 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("way", "kept"), [("in-place", 3), ("from-now", 0)])
-@pytest.mark.parametrize("ends", [False, True], ids=["the owner goes on", "the owner ends"])
+@pytest.mark.parametrize(
+    ("way", "kept", "ends"),
+    [
+        pytest.param("in-place", 3, False, id="in place, and its owner goes on"),
+        pytest.param("from-now", 0, True, id="from now, and its owner ends"),
+    ],
+)
 def test_another_server_changes_a_query(start_with_spark: Start, way: str, kept: int, ends: bool) -> None:
     """Whichever server is asked, the one that runs the query goes on, and so does the next one."""
     engines = [start_with_spark(name) for name in ("first", "second")]
