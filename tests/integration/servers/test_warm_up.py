@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ksql_spark.runtime.driver.warm_up import WarmUp
 from ksql_spark.spark.session import SparkProcess
 from ksql_spark.storage import LocalFolder
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -71,10 +70,7 @@ def test_a_server_that_a_shell_only_looks_at(tmp_path: Path) -> None:
         server.ready()
         server.execute("SHOW STREAMS; SHOW TABLES;")  # as a shell does at once, for completion
         log = tmp_path / "logs" / "server.log"
-        deadline = time.monotonic() + TIMEOUT_S
-        while "warmed up in" not in log.read_text(encoding="utf-8"):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        until(lambda: "warmed up in" in log.read_text(encoding="utf-8"))
         server.stop()
 
 
@@ -88,9 +84,7 @@ def test_it_is_stopped_in_the_middle(
     monkeypatch.setattr(warming, "TIMEOUT_S", TIMEOUT_S)
     warm_up, prefix = make(True)
     warm_up.start()
-    deadline = time.monotonic() + TIMEOUT_S
-    while not topics(kafka_admin, prefix):
-        assert time.monotonic() < deadline
+    until(lambda: topics(kafka_admin, prefix))
     warm_up.stop()
     assert not topics(kafka_admin, prefix)
     warm_up.wait()

@@ -138,32 +138,68 @@ def test_a_rollback_by_a_backfill(world: World, topics: TopicRows) -> None:
     assert (last["number"], last["way"], last["isRollback"]) == (4, "backfill", True)
 
 
-def test_a_rollback_goes_on_with_the_state_of_changes_in_place(world: World, topics: TopicRows) -> None:
-    in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
-    world.run(X)
-    (query,) = world.ids()
-    world.run(in_place.format("MAX(v) AS most"))
-    world.run(in_place.format("MAX(v) AS highest, COUNT(*) AS m"))
-    plan = world.one("EXPLAIN EVOLUTION ROLLBACK x TO VERSION 1;")["queryDescription"]["executionPlan"]
-    assert plan.startswith(f"In place: {query} continues from its current position, with its state.")
-    told = f"X is as in version 1 again, from now on: {query} goes on in place, with its state."
-    assert world.message("ROLLBACK x TO VERSION 1;") == told
-    assert world.message("ROLLBACK x TO VERSION 3;") == told.replace("1 again", "3 again")
-    world.restart()
-    assert world.ids() == [query]
-    assert [(v["way"], v["isRollback"]) for v in versions(world, "x")[3:]] == [("in-place", True)] * 2
-    # the state of what is no more is gone
-    world.run(in_place.format("COUNT(*) AS m").replace("in-place", "from-now"))
-    assert "will be as in version 5 again" in world.message("ROLLBACK x;")
+IN_PLACE = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
+MOST, HIGHEST = IN_PLACE.format("MAX(v) AS most"), IN_PLACE.format("MAX(v) AS highest, COUNT(*) AS m")
+FROM_NOW = IN_PLACE.replace("in-place", "from-now").format("COUNT(*) AS m")
+KEEP = "CREATE OR REPLACE STREAM a WITH (EVOLVE = '{}') AS SELECT k, v, {} FROM s EMIT CHANGES;"
+KEPT = KEEP.format("backfill', HISTORY = 'keep", "w")
+LAG = "CREATE STREAM a AS SELECT k, v, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS w FROM s;"
 
 
-def test_a_rollback_says_why_it_leaves_versions_out(world: World, topics: TopicRows) -> None:
-    in_place = "CREATE OR REPLACE TABLE x WITH (EVOLVE = 'in-place') AS SELECT k, {} FROM s GROUP BY k;"
-    world.run(X)
-    world.run(in_place.format("MAX(v) AS most"))
-    world.run(in_place.format("MAX(v) AS most"))
-    told = "in place, with its state. The statement of version 2 is the current one."
-    assert world.message("ROLLBACK x;").endswith(told)
+@pytest.mark.parametrize(
+    ("versions", "rollback", "told", "way"),
+    [
+        (
+            (A, A2), "a",
+            "A is as in version 1 again, from now on: CSAS_A_2 goes on in place, with its state.",
+            "in-place"),
+        (
+            (X, MOST, HIGHEST), "x TO VERSION 1",
+            "X is as in version 1 again, from now on: CTAS_X_2 goes on in place, with its state.",
+            "in-place"),
+        (
+            (X, MOST, HIGHEST, "ROLLBACK x TO VERSION 1;"), "x TO VERSION 3",
+            "X is as in version 3 again, from now on: CTAS_X_2 goes on in place, with its state.",
+            "in-place"),
+        (
+            (X, MOST, MOST), "x",
+            "X is as in version 1 again, from now on: CTAS_X_2 goes on in place, with its state. The "
+            "statement of version 2 is the current one.", "in-place"),
+        (
+            (X, MOST, FROM_NOW), "x",
+            "X will be as in version 2 again: CTAS_X_5 runs beside it, and takes over once it has caught up "
+            "(DESCRIBE EVOLUTION X).", "from-now"),
+        (
+            (A, KEPT), "a",
+            "A is as in version 1 again, from now on: CSAS_A_2 goes on from its position, without state.",
+            "history kept"),
+        (
+            (LAG, KEEP.format("from-now", "v AS w")), "a",
+            "A is as in version 1 again, from now on: CSAS_A_2 reads again, for its state, what it has "
+            "read, and then goes on.", "history kept"),
+    ],
+    ids=[
+        "in place",
+        "by the state that all changes in place have kept",
+        "and forth",
+        "over a version that is the same",
+        "beside, since the state is gone",
+        "at once",
+        "at once, with state",
+    ],
+)  # fmt: skip
+def test_what_a_rollback_does(
+    world: World, topics: TopicRows, versions: tuple[str, ...], rollback: str, told: str, way: str
+) -> None:
+    for statement in versions:
+        world.run(statement)
+        world.commit(world.ids()[0], 0, s={"0": 7, "1": 8, "2": 9})
+    assert world.message(f"ROLLBACK {rollback};") == told
+    for _ in range(2):
+        last = world.one(f"SHOW VERSIONS OF {rollback.split()[0]};")["versions"][-1]
+        assert last["way"] == way and last["isRollback"] == ("beside" not in told)
+        world.restart()
+    assert world.ids()[0][-1] == "2" and len(world.ids()) == 1 + ("beside" in told)
 
 
 def test_rollbacks_that_are_refused(world: World) -> None:
@@ -186,36 +222,7 @@ def test_a_rollback_needs_the_rights_of_its_statement(world: World) -> None:
     world.answers(Request("ROLLBACK a;", rights=Rights.of(["developer:a", "reader:s"])))
 
 
-def test_a_stream_goes_back_and_is_brought_back_with_its_history(world: World) -> None:
-    world.run(A)
-    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
-    keeps = " WITH (EVOLVE = 'backfill', HISTORY = 'keep')"
-    world.run(f"CREATE OR REPLACE STREAM a{keeps} AS SELECT k, v, w FROM s EMIT CHANGES;")
-    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
-    told = "A is as in version 1 again, from now on: CSAS_A_2 goes on from its position, without state."
-    assert world.message("ROLLBACK a;") == told
-    last = world.one("SHOW VERSIONS OF a;")["versions"][-1]
-    assert "HISTORY = 'keep'" in str(last["statement"]) and last["way"] == "history kept"
-    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
-    world.run("DROP STREAM a;")
-    assert "is back" in world.message("UNDROP STREAM a;")
-
-
-def test_a_stream_goes_back_to_a_version_with_state(world: World) -> None:
-    world.run("CREATE STREAM a AS SELECT k, v, LAG(v) OVER (PARTITION BY k ORDER BY ROWTIME) AS w FROM s;")
-    at = {"0": 7, "1": 8, "2": 9}
-    world.commit("CSAS_A_2", 0, s=at)
-    world.run("CREATE OR REPLACE STREAM a WITH (EVOLVE = 'from-now') AS SELECT k, v, v AS w FROM s;")
-    world.commit("CSAS_A_2", 0, s=at)
-    told = (
-        "A is as in version 1 again, from now on: "
-        "CSAS_A_2 reads again, for its state, what it has read, and then goes on."
-    )
-    assert world.message("ROLLBACK a;") == told
-    assert world.one("DESCRIBE EVOLUTION a;")["state"] == "warming up"
-
-
-def test_undrop_refuses_a_topic_that_was_recreated(world: World) -> None:
+def test_undrop_refuses_a_topic_that_is_shorter_than_before(world: World) -> None:
     world.admin.ends[("s", 0)] = 9
     world.run(A, **{"auto.offset.reset": "earliest"})
     world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
@@ -224,28 +231,28 @@ def test_undrop_refuses_a_topic_that_was_recreated(world: World) -> None:
     assert "it was recreated" in world.refused("UNDROP STREAM a;").message
 
 
-def test_undrop_refuses_a_topic_that_was_recreated_and_is_longer(world: World) -> None:
-    world.admin.ends[("s", 0)] = 9
-    world.run(A + X, **{"auto.offset.reset": "earliest"})
-    world.commit("CSAS_A_2", 0, s={"0": 7, "1": 0, "2": 0})
-    world.run("DROP STREAM a; DROP TABLE x;")
-    again = world.admin.topics()["s"]
-    world.admin.delete_topics(["s"])
-    world.admin.create_topic("s", again.partitions)
+@pytest.mark.parametrize(
+    ("dropped", "recreated", "undrop"),
+    [
+        ("DROP STREAM a;", "s", "STREAM a"),
+        ("DROP STREAM a;", "A", "STREAM a"),
+        ("DROP STREAM a; DROP TABLE x;", "s", "TABLE x"),
+        ("DROP STREAM a; DROP TABLE x; DROP STREAM s;", "s", "STREAM s"),
+    ],
+)
+def test_undrop_refuses_another_topic_of_the_same_name(
+    world: World, dropped: str, recreated: str, undrop: str
+) -> None:
+    """Also if it is longer than the old one was."""
+    world.run(A + X)
+    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
+    world.run(dropped)
+    world.admin.delete_topics([recreated])
+    world.admin.create_topic(recreated, 3)
     world.admin.ends[("s", 0)] = 90
     world.restart()
-    for undrop in ("UNDROP STREAM a;", "UNDROP TABLE x;"):
-        assert "Topic s was deleted and recreated since the DROP" in world.refused(undrop).message
-
-
-@pytest.mark.parametrize("name", ["A", "s"])
-def test_undrop_refuses_another_topic_of_the_same_name(world: World, name: str) -> None:
-    world.run(A)
-    world.commit("CSAS_A_2", 0, s={"0": 0, "1": 0, "2": 0})
-    world.run("DROP STREAM a;" + ("DROP STREAM s;" if name == "s" else ""))
-    world.admin.delete_topics([name])
-    world.admin.create_topic(name, 3)
-    assert f"Topic {name} was deleted and recreated" in world.refused(f"UNDROP STREAM {name};").message
+    told = f"Topic {recreated} was deleted and recreated since the DROP: its records are others."
+    assert told in world.refused(f"UNDROP {undrop};").message
 
 
 def test_undrop_of_a_declared_stream(world: World) -> None:
@@ -303,6 +310,7 @@ def test_undrop_begins_after_the_last_transaction(world: World, monkeypatch: pyt
         world.commit("CSAS_A_2", 1, s={"0": 9, "1": 0, "2": 0})
 
     monkeypatch.setattr("ksql_spark.statements.definitions.sources.settle", settle)
+    monkeypatch.setattr(world.queries, "end_transactions", lambda *_: None)
     world.run("DROP STREAM a;")
     world.run("UNDROP STREAM a;")
     (query,) = world.queries.all()
@@ -354,8 +362,9 @@ def test_history_of_a_table_is_a_setting_of_its_topic(world: World) -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        (f"CREATE TABLE z WITH (KAFKA_TOPIC = 's', HISTORY = '2 HOURS') {COUNTED}",
-         "expects a min.compaction.lag.ms of 7200000, but the topic has 0"),
+        (
+            f"CREATE TABLE z WITH (KAFKA_TOPIC = 's', HISTORY = '2 HOURS') {COUNTED}",
+            "expects a min.compaction.lag.ms of 7200000, but the topic has 0"),
         ("CREATE STREAM z WITH (HISTORY = '2 HOURS') AS SELECT * FROM s;", "a time is for tables"),
         (f"{DECLARED} PARTITIONS = 1, HISTORY = 'keep');", "Invalid duration: 'keep'"),
     ],
