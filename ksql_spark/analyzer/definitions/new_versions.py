@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ksql_spark.analyzer.base.failures import Placed, invalid
+from ksql_spark.analyzer.base.failures import Placed, invalid, within_statement
 from ksql_spark.analyzer.definitions.persistent import bind_persistent
 from ksql_spark.analyzer.definitions.properties import BACKFILL, Evolve, Properties
 from ksql_spark.analyzer.definitions.sources import with_past
@@ -31,7 +31,8 @@ def evolve_of(statement: CreateAsSelect) -> Evolve | None:
     Raises:
         KsqlError: PROPERTY_IN_WITH, INVALID_STATEMENT.
     """
-    return Properties(statement.properties, CREATE_AS).evolve()
+    with within_statement(statement):  # which may be that of an EXPLAIN
+        return Properties(statement.properties, CREATE_AS).evolve()
 
 
 def bind_evolution(
