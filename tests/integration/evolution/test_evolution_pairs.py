@@ -115,14 +115,17 @@ class Server:
 
     def __init__(self, make_engine: Callable[..., Engine], **settings: str) -> None:
         self._make, self._settings = make_engine, SETTINGS | settings
-        self.engine = make_engine(**self._settings)
+        self.start()
+
+    def start(self) -> None:
+        self.engine = self._make(**self._settings)
         self.admin = self.engine.services.admin
 
     def restart(self, is_killed: bool) -> None:
         if is_killed:
             self.engine.services.queries.fence("It is killed.")
         self.engine.stop()
-        self.engine = self._make(**self._settings)
+        self.start()
 
     def run(self, text: str) -> Any:
         return self.engine.execute(Request(text, EARLIEST))[-1]

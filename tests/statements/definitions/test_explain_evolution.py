@@ -265,6 +265,7 @@ COPY = "AS SELECT k, v FROM s"
 DISTINCT = "AS SELECT DISTINCT ON (k) k, v FROM s WITHIN 1 DAY"
 PLACED = "WITH (VALUE_FORMAT = 'DELIMITED') AS SELECT k, v, w FROM s"
 KEEP = "EVOLVE = 'backfill', HISTORY = 'keep'"
+TWICE = f"SELECT {LAG.replace('BY v', 'BY k')} FROM (SELECT {LAG}, v FROM s)"
 READ_AS = "Give the column another name, or CAST it to {}."
 BY_PLACE = "columns by position (DELIMITED), so these cannot change. Keep the columns and their order."
 NEITHER = "Or CREATE a {} beside X, with a topic of its own."
@@ -352,12 +353,16 @@ WITH: dict[str, tuple[str, ...]] = {
         no("at once",
            "X cannot evolve: no query writes it, so there is no position where a new version could begin.")),
     "at once: internal topics": (
-        "STREAM", COPY,
-        f"WITH ({KEEP}) AS SELECT {LAG.replace('BY v', 'BY k')} FROM (SELECT {LAG}, v FROM s)",
+        "STREAM", COPY, f"WITH ({KEEP}) AS {TWICE}",
         no("at once",
            "X cannot evolve: its new version has internal topics, so it cannot read again what the old one "
            "has read, and no more.",
            "EVOLVE = 'from-now' begins without history, where the old version ends.")),
+    "at once: internal topics of the old version": (
+        "STREAM", f"AS {TWICE}", f"WITH (EVOLVE = 'from-now') AS {TWICE}",
+        no("at once",
+           "X cannot evolve: CSAS_X_4 has internal topics, so it has no single position where another "
+           "could begin.")),
     "at once: a table's rows that cannot be read as the new type": (
         "TABLE", COUNTS, "WITH (EVOLVE = 'from-now') AS SELECT k, SUM(v) AS n FROM s GROUP BY k",
         no("at once",
