@@ -29,7 +29,7 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.queries import differences
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.session import SparkProcess
-from tests.integration.archives import remove
+from tests.integration.lake.archives import remove
 from tests.integration.server_process import ServerProcess
 from tests.waiting import until
 

@@ -1,7 +1,7 @@
 """Where a query stands: in each state of a query, each way to change it goes on there, and nowhere else.
 
 A version that has committed nothing stands where it began, as its command says: not at the beginning, and not
-at the ends. tests/integration/test_evolution.py has the same table on Kafka and Spark.
+at the ends. tests/integration/evolution/test_evolution.py has the same table on Kafka and Spark.
 """
 
 from __future__ import annotations
