@@ -14,12 +14,9 @@ from typing import Any
 
 import httpx
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine, FakeStream
 from fastapi.routing import APIRoute
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, OctKey
-from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosed
@@ -43,6 +40,9 @@ from ksql_spark.server.security import access, authentication, passwords
 from ksql_spark.server.security.access import Buckets
 from ksql_spark.server.security.authentication import Authenticator, Principal, Refused, Tokens
 from ksql_spark.shell.main import main as ksql_spark
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 from tests.waiting import TIMEOUT_S
 
 ENDPOINTS = Endpoints(module.router for module in MODULES)

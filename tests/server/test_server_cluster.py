@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 
 from ksql_spark.server.host import Host
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 HEARTBEAT = {"hostInfo": {"host": "b", "port": 8088}, "timestamp": 5}
 LAG = {"ksqlHost": {"host": "b", "port": 8088}, "hostStoreLags": {"stateStoreLags": {}, "updateTimeMs": 1}}

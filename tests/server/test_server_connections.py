@@ -16,14 +16,14 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import SOON_S, LiveServer, connected, trusting
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.server.protocol.connections import Http2Position, JoiningTransport, Limits
 from ksql_spark.server.protocol.http import TURN_FRAMES, TlsSettings, has_http2
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import SOON_S, LiveServer, connected, trusting
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SHORT = Limits(header_s=0.4)

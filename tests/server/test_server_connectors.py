@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app_client import AppClient
-from fake_engine import FakeEngine
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def test_the_settings_of_a_plugin(client: AppClient) -> None:

@@ -10,15 +10,15 @@ import re
 from pathlib import Path
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 from fastapi.routing import APIRoute
-from live_server import LiveServer, connected
 
 from ksql_spark.server.app import MODULES
 from ksql_spark.server.console import Console
 from ksql_spark.server.host import Host
 from ksql_spark.server.security import passwords
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer, connected
 
 ROOT = Path(__file__).parents[2]
 SOURCES, SHIPPED = ROOT / "console", ROOT / "ksql_spark" / "console"

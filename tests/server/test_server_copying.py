@@ -9,9 +9,6 @@ from decimal import Decimal
 
 import httpx
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 
 from ksql_spark.client import OperationalError, connect
 from ksql_spark.engine import RawJson, ResultColumn, Row
@@ -34,6 +31,9 @@ from ksql_spark.types import (
     Struct,
 )
 from ksql_spark.types import Decimal as DecimalType
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 from tests.waiting import TIMEOUT_S
 
 ROWS = [

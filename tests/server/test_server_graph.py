@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 
 from ksql_spark.authorization import ALL_RIGHTS
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def test_the_graph(client: AppClient, engine: FakeEngine) -> None:

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 from fastapi.routing import APIRoute
 
 from ksql_spark.server.app import MODULES, create_app
 from ksql_spark.server.host import Host
 from ksql_spark.server.routes.copying import FORMS
 from ksql_spark.server.security import middleware
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 SHOW = '{"ksql": "SHOW STREAMS;"}'
 

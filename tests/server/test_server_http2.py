@@ -9,12 +9,12 @@ import threading
 
 import httpx
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row, Rows
 from ksql_spark.server.protocol import http
 from ksql_spark.server.protocol.http import MAX_WAITING_BYTES, has_http2
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 needs_http2 = pytest.mark.skipif(not has_http2(), reason="zttp is not installed")
 SOON_S = 20.0

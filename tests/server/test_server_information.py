@@ -4,12 +4,12 @@ import re
 import threading
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 
 from ksql_spark import SERVER_VERSION, __version__
 from ksql_spark.server.host import Host
 from ksql_spark.shell.version import release
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def test_info(client: AppClient) -> None:

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Iterator
 
 import httpx
-from app_client import AppClient
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.server.host import Host
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 TARGET = b'{"target":"RIDES"}\n'
 

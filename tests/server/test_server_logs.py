@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
 from ksql_spark.server.logs import Format, MaskingFormatter, log_to
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine, FakeStream
 
 
 @pytest.fixture

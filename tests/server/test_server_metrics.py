@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -17,6 +15,8 @@ from ksql_spark.engine.metrics import MEASURES
 from ksql_spark.server.app import create_app
 from ksql_spark.server.host import Host
 from ksql_spark.server.metrics import PREFIX
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def lines(client: AppClient) -> dict[str, float]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_engine import FakeEngine
 from pydantic import BaseModel
 
 from ksql_spark.config import Config
 from ksql_spark.server import models
 from ksql_spark.server.app import create_app
 from ksql_spark.server.host import Host
+from tests.server.fake_engine import FakeEngine
 
 #: as text, for JSON's and ours differ: some are not JSON at all, some have more digits than Python reads
 HOSTILE = (

@@ -8,8 +8,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
+
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def paths(client: AppClient) -> dict[str, dict[str, dict[str, object]]]:

@@ -3,13 +3,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.streaming.responses import accepted
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine, FakeStream
 
 FRAMES = "application/vnd.ksql.v1+json"
 DELIMITED = "application/vnd.ksqlapi.delimited.v1"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
+
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
 
 
 def test_raw_records(client: AppClient, engine: FakeEngine) -> None:

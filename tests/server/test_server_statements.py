@@ -7,9 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
-from live_server import LiveServer
+
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 
 def test_answers_an_array_of_entities(client: AppClient) -> None:

@@ -15,8 +15,6 @@ from typing import Any
 
 import httpx
 import pytest
-from fake_engine import FakeEngine, FakeStream, LiveStream
-from live_server import LiveServer
 
 from ksql_spark.engine import ResultColumn, Row, Rows
 from ksql_spark.kafka.consumer import Record
@@ -26,6 +24,8 @@ from ksql_spark.server.host import Host
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.streaming import responses as streaming
 from ksql_spark.server.streaming.responses import Delimited, Frames, JsonArray, QueryResponse, rows_text
+from tests.server.fake_engine import FakeEngine, FakeStream, LiveStream
+from tests.server.live_server import LiveServer
 from tests.waiting import TIMEOUT_S
 
 COLUMNS = [ResultColumn("K", "STRING")]
@@ -49,7 +49,7 @@ def test_push_rows_are_sent_at_once(live: LiveServer, engine: FakeEngine) -> Non
         assert list(lines) == []
 
 
-class LiveEngine(FakeEngine):
+class SubscribedEngine(FakeEngine):
     """Has push queries that read the batches which a test gives them."""
 
     def __init__(self, limit: int | None = None) -> None:
@@ -85,7 +85,7 @@ def test_nothing_that_is_there_waits_for_what_is_not(
     monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
     monkeypatch.setattr(streaming, "READ_TIMEOUT_S", 1_000.0)  # a test that waits for it fails
-    engine = LiveEngine(limit)
+    engine = SubscribedEngine(limit)
     with (
         LiveServer(engine) as live,
         httpx.stream("POST", f"{live.url}/query-stream", json={"sql": "S"}, timeout=SOON_S) as response,

@@ -7,12 +7,12 @@ import threading
 
 import httpx
 import pytest
-from fake_engine import FakeEngine
 
 from ksql_spark.entities import Entity
 from ksql_spark.server.app import create_app
 from ksql_spark.server.host import STATEMENT_THREADS, Host
 from ksql_spark.server.threads import CLIENT, SharedThreads
+from tests.server.fake_engine import FakeEngine
 
 SOON_S = 20.0
 

@@ -13,8 +13,6 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.client import UnreachableError, connect, connection
 from ksql_spark.config import Config
@@ -26,6 +24,8 @@ from ksql_spark.server.running import Web
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.options import OptionProblem, make_client
 from tests.certificates import make
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 SOON_S = 20.0
 NO_CREDENTIALS = argparse.Namespace(

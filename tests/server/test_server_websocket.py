@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
@@ -22,6 +20,8 @@ from ksql_spark.server.app import create_app
 from ksql_spark.server.host import Host
 from ksql_spark.server.routes import websocket
 from ksql_spark.types import BIGINT, STRING
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import SOON_S, LiveServer, connected
 
 from ksql_spark.engine import ResultColumn
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.protocol.http import MAX_MESSAGE_BYTES, MAX_WEBSOCKET_FRAMES
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import SOON_S, LiveServer, connected
 from tests.waiting import until as wait_until
 
 #: the first byte of a frame without its opcode: the end of a message, one of its other parts, or compressed

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.shell.client import ServerError
@@ -16,6 +15,7 @@ from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.copying import refused, rows_of
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, Session
+from tests.server.fake_engine import FakeEngine, FakeStream
 
 ROWS = [
     {"`VENDORID`": 1, "`ZONE`": 'it\'s, "x"', "`FARE_AMOUNT`": "12.50"},

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.shell.main import main
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 
 def test_statements_are_checked_together_and_none_runs(

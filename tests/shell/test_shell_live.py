@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -24,6 +23,7 @@ from ksql_spark.shell.output.rows import columns_of
 from ksql_spark.shell.prompt.live import LiveQuery, explained
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, QueryView, Session
+from tests.server.fake_engine import FakeEngine, FakeStream
 from tests.waiting import until
 
 SOON_S = 60

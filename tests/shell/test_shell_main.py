@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.ports import free_port
@@ -25,6 +23,8 @@ from ksql_spark.shell.client import Client
 from ksql_spark.shell.embedded import EmbeddedServer, StartFailed
 from ksql_spark.shell.main import SUBCOMMANDS, _is_address, main
 from ksql_spark.shell.prompt.interactive import services
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 FAKE_SERVER = Path(__file__).parent.parent / "server" / "fake_server.py"
 #: for what happens at once, unless the machine is very busy

@@ -6,13 +6,13 @@ import io
 from typing import Any
 
 import pytest
-from fake_engine import FakeEngine
 
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.prompt.progress import Progress
 from ksql_spark.shell.prompt.toolbar import toolbar
 from ksql_spark.shell.scripts import run_script
 from ksql_spark.shell.session import Session
+from tests.server.fake_engine import FakeEngine
 
 
 def graph(state: str = "RUNNING", **figures: Any) -> dict[str, Any]:

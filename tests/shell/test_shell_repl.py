@@ -12,8 +12,6 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from fake_engine import FakeEngine
-from live_server import LiveServer
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.input.vt100 import raw_mode
@@ -31,7 +29,8 @@ from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.repl import Repl, _without_echo, open_history, run_input
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
-from tests.waiting import until
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 

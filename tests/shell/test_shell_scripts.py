@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 
 from ksql_spark import grammar
 from ksql_spark.client import FrameStream
@@ -21,6 +19,8 @@ from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.main import main
 from ksql_spark.shell.scripts import ScriptFailure, inputs, run_file, run_script, run_text
 from ksql_spark.shell.session import Failure, Session
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 
 class Done(NamedTuple):

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 
 from ksql_spark.client.errors import of_answer
 from ksql_spark.client.servers import addresses
@@ -27,6 +25,8 @@ from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.scripts import run_text
 from ksql_spark.shell.session import Failure, Session, _started
 from ksql_spark.shell.waiting import Remaining
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 COLUMNS = [ResultColumn("K", "STRING")]
 

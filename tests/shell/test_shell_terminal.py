@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 from prompt_toolkit.utils import get_cwidth
 
 from ksql_spark.engine import ResultColumn, Row
-from tests.waiting import until
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 SOON_S = 120
 _CODE = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"

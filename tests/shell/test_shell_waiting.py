@@ -6,13 +6,13 @@ import io
 from typing import Any, cast
 
 import pytest
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.shell import waiting
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.main import main
 from ksql_spark.shell.output.console import Console
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 
 def query(name: str, writes: list[str], kind: str = "PERSISTENT") -> dict[str, Any]:
