@@ -31,6 +31,7 @@ from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
 from tests.server.fake_engine import FakeEngine
 from tests.server.live_server import LiveServer
+from tests.waiting import until
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 

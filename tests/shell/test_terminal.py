@@ -22,6 +22,7 @@ from prompt_toolkit.utils import get_cwidth
 from ksql_spark.engine import ResultColumn, Row
 from tests.server.fake_engine import FakeEngine, FakeStream
 from tests.server.live_server import LiveServer
+from tests.waiting import until
 
 SOON_S = 120
 _CODE = "import sys; from ksql_spark.shell.main import main; sys.exit(main())"
@@ -171,9 +172,8 @@ def terminal(server: LiveServer, tmp_path: Path) -> Iterator[Terminal]:
 def test_a_session(terminal: Terminal, engine: FakeEngine, tmp_path: Path) -> None:
     terminal.expect("Type help for help")
     terminal.expect("running")
-    # the last that completion asks for
-    until(lambda: "DESCRIBE FUNCTION" in engine.requests[-1].text)
-    time.sleep(1)  # nothing on the screen shows that the answer has come
+    until(lambda: "DESCRIBE FUNCTION" in engine.requests[-1].text)  # the last that completion asks for
+    time.sleep(1)
     # completion, and what a query says at its end
     terminal.type("SELECT * FROM RID\t")
     terminal.expect("ES")
