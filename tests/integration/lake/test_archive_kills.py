@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
-from tests.integration.archives import (
+from tests.integration.lake.archives import (
     EARLIEST,
     HOURS,
     SUMS,

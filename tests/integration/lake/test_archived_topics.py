@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.archives import EARLIEST, START_MS, STREAM, SUMS, archived, kept, remove
+from tests.integration.lake.archives import EARLIEST, START_MS, STREAM, SUMS, archived, kept, remove
 from tests.integration.own_server import Server
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]

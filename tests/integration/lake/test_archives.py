@@ -14,7 +14,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.shell.main import main
-from tests.integration.archives import (
+from tests.integration.lake.archives import (
     EARLIEST,
     HOURS,
     START_MS,

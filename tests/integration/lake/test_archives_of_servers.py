@@ -11,9 +11,8 @@ import pytest
 
 from ksql_spark.lake import manifests
 from ksql_spark.lake.stores import Store
-from tests.integration.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
 from tests.integration.cluster_servers import server as process
-from tests.integration.lake.archives import STREAM, SUMS, Records, remove
+from tests.integration.lake.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
 from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
 from tests.waiting import until

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
+from tests.integration.lake.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
 from tests.integration.s3_server import Gate, S3Server
 from tests.integration.server_process import ServerProcess
 from tests.waiting import until
