@@ -43,10 +43,10 @@ WAITING_MODULES = {
     "tests/kafka/test_membership.py",
     "tests/lake/test_compaction.py",
     "tests/runtime/test_placement.py",
-    "tests/server/test_server_connections.py",
-    "tests/server/test_server_main.py",
-    "tests/shell/test_shell_main.py",
-    "tests/shell/test_shell_terminal.py",
+    "tests/server/test_connections.py",
+    "tests/server/test_main.py",
+    "tests/shell/test_main.py",
+    "tests/shell/test_terminal.py",
     "tests/tools/test_cut_over.py",
 }
 #: the name of a long wait among the properties of a test's report

@@ -73,7 +73,7 @@ class _DeltaTable:
                     self._table, data, mode="append", schema_mode="merge", commit_properties=properties
                 )
         except CommitFailedError as error:
-            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+            raise self._overtaken(error) from None
 
     def compact(self) -> None:
         """Merge small files, and remove what the table's retention of deleted files and of its log allows."""
@@ -81,10 +81,14 @@ class _DeltaTable:
             self._table.optimize.compact()
             self._table.vacuum(dry_run=False)
         except CommitFailedError as error:
-            raise KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error)) from None
+            raise self._overtaken(error) from None
         self._table.update_incremental()
         self._table.create_checkpoint()
         self._table.cleanup_metadata()
+
+    def _overtaken(self, error: CommitFailedError) -> KsqlError:
+        # the lines after the first one are hints for programmers
+        return KsqlError("LAKE_CONFLICT", path=self._spec.path, reason=str(error).partition("\n")[0])
 
     def _merge(self, rows: pa.Table, properties: CommitProperties) -> None:
         # columns that the source has lost are NULL from now on

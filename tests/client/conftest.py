@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from ksql_spark import SERVER_VERSION
 from ksql_spark.engine.query_service import QueryService
-from ksql_spark.entities.servers import ServerInfo
 from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.runtime.reading.views import Views
 from tests.kafka.mock_cluster import PARTITIONS, MockAdmin, MockCluster
 from tests.server.live_server import LiveServer
 from tests.statements.world import World
+from tests.tools.world_engine import WorldEngine
 
 TABLES = """
 CREATE TABLE base (id INT PRIMARY KEY, v STRING, d DECIMAL(20, 2), x DOUBLE)
@@ -44,18 +42,9 @@ def url(tmp_path: Path) -> Iterator[str]:
     services.views = Views(admin, tmp_path / "views", written=lambda topic: producer.written.get(topic, {}))
     world.spark.running_session = None  # type: ignore[attr-defined]
     queries = QueryService(services)
-    engine = SimpleNamespace(
-        state="RUNNING",
-        execute=world.statements.execute,
-        query=queries.query,
-        look_up=queries.look_up,
-        inserter=queries.inserter,
-        close_query=queries.close_query,
-        figures=list,
-        info=lambda: ServerInfo(
-            version=SERVER_VERSION, kafka_cluster_id="mock", ksql_service_id="x_", server_status="RUNNING"
-        ),
-    )
+    engine = WorldEngine(world)
+    for name in ("query", "look_up", "inserter", "close_query"):
+        setattr(engine, name, getattr(queries, name))
     with LiveServer(engine) as server:
         yield server.url
     queries.close_all()

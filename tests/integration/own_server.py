@@ -11,7 +11,7 @@ from ksql_spark.entities.sinks import SinkDescription
 from ksql_spark.entities.sources import OriginInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.spark.session import SparkProcess
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
 
 class Server:
@@ -48,6 +48,27 @@ class Server:
         until(is_there, lambda: self.described(sink))
         return self.described(sink)
 
+    def failed(self, sink: str, says: str = "") -> str:
+        """The reason of a sink once it is in ERROR, for a reason that says so."""
+        told = [self.described(sink).sink]
+
+        def has_failed() -> bool:
+            told[0] = self.described(sink).sink
+            return told[0].state == "ERROR" and says in str(told[0].reason)
+
+        until(has_failed, lambda: told)
+        return str(told[0].reason)
+
+    def first(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a push query with LIMIT that reads from the beginning, in their order."""
+        stream = self.engine.query(Request(sql, {"auto.offset.reset": "earliest"}))
+        rows: list[tuple[Any, ...]] = []
+        while (batch := stream.read(TIMEOUT_S)) is not None:
+            assert batch, f"nothing comes after {len(rows)} rows"
+            rows += (tuple(row.values) for row in batch)
+        stream.close()
+        return rows
+
     def origin(self, source: str) -> OriginInfo:
         """The files that a source follows."""
         (answer,) = self.run(f"DESCRIBE {source};")
@@ -70,8 +91,8 @@ class Server:
 
     def has(self, sql: str, expected: list[tuple[Any, ...]]) -> None:
         """Wait until a query gives these rows, in any order."""
-        right = sorted(expected, key=str)
-        until(lambda: self._rows_or_none(sql) == right, lambda: (self._rows_or_none(sql), right[:20]))
+        wanted = sorted(expected, key=str)
+        until(lambda: self._rows_or_none(sql) == wanted, lambda: (self._rows_or_none(sql), wanted[:20]))
 
     def _rows_or_none(self, sql: str) -> list[tuple[Any, ...]] | None:
         """None if a compaction has replaced a file under the query, which then says so."""

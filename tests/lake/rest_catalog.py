@@ -13,9 +13,8 @@ import httpx
 from ksql_spark.services import artifacts
 from ksql_spark.services.java import java_binary
 from ksql_spark.services.ports import HOST, free_port
-from tests.waiting import until
+from tests.waiting import TIMEOUT_S, until
 
-TIMEOUT_S = 60
 _CONF = "iceberg-rest"
 
 

@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
-from ksql_spark.lake import archives, manifests, reading, tables
+from ksql_spark.lake import archives, manifests, reading
 from ksql_spark.lake.sinks import SinkRun, Sinks, SinkStatus
 from ksql_spark.lake.stores import Store
 from ksql_spark.lake.tables import open_table
@@ -28,6 +29,7 @@ from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sinks import Sink
 from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.number_topic import SOURCE, Topic
+from tests.lake.table_kinds import DELTA, ICEBERG, PARQUET, Kind
 from tests.waiting import until
 
 
@@ -60,55 +62,48 @@ def told(path: Path, type_: str) -> list[int]:
     return sorted(found["N"].to_pylist())
 
 
+def iceberg_table(path: Path) -> Table:
+    return SqlCatalog("lake", uri=f"sqlite:///{path}/catalog.db").load_table("lake.rows")
+
+
 def size(path: Path, *patterns: str) -> tuple[int, int]:
     """How many files there are of these, and their bytes."""
     files = [file for pattern in patterns for file in path.rglob(pattern) if file.is_file()]
     return len(files), sum(file.stat().st_size for file in files)
 
 
-def test_parquet(tmp_path: Path) -> None:
-    run, topic = after_commits(tmp_path, "parquet", 200)
-    assert size(tmp_path, "part-*.parquet")[0] == 200
+#: properties of Delta tables that keep nothing old
+KEEP_NOTHING = {
+    "delta.deletedFileRetentionDuration": "interval 0 seconds",
+    "delta.logRetentionDuration": "interval 0 seconds",
+}
+
+
+@pytest.mark.parametrize("kind", [DELTA, ICEBERG, PARQUET], ids=lambda kind: kind.type)
+def test_few_files_are_left_and_all_rows(tmp_path: Path, kind: Kind) -> None:
+    run, topic = after_commits(tmp_path, kind.type, 30)
+    if kind is DELTA:
+        DeltaTable(str(tmp_path)).alter.set_table_properties(KEEP_NOTHING)
+    if kind is ICEBERG:
+        with iceberg_table(tmp_path).transaction() as change:
+            change.set_properties({"history.expire.max-snapshot-age-ms": "0"})
+    assert size(tmp_path, "*.parquet")[0] == 30
     compacted(run, topic)
-    rows = list(range(606))
-    assert told(tmp_path, "parquet") == rows
-    assert duckdb.sql(f"SELECT N FROM '{tmp_path}/*.parquet' ORDER BY N").fetchall() == [(n,) for n in rows]
-    assert size(tmp_path, "part-*.parquet")[0] == 2
-    number, bytes_ = size(tmp_path / "_ksql", "*")
-    assert number <= 13 and bytes_ < 200_000
-    (first, _) = sorted(tmp_path.glob("part-*.parquet"))
-    assert pq.ParquetFile(first).read()["N"].to_pylist() == list(range(603))  # in their order
-    open_table("parquet", tables.TableSpec(str(tmp_path), "s:one", SOURCE.schema.columns))
-    assert not list((tmp_path / "_ksql").glob("*.tmp"))
-
-
-def test_delta(tmp_path: Path) -> None:
-    run, topic = after_commits(tmp_path, "delta", 200)
-    DeltaTable(str(tmp_path)).alter.set_table_properties(
-        {
-            "delta.deletedFileRetentionDuration": "interval 0 seconds",
-            "delta.logRetentionDuration": "interval 0 seconds",
-        }
-    )
-    compacted(run, topic)
-    table = DeltaTable(str(tmp_path))
-    whole = duckdb.from_arrow(table.to_pyarrow_dataset())
-    assert whole.aggregate("COUNT(*), SUM(N)").fetchall() == [(606, sum(range(606)))]
-    assert told(tmp_path, "delta") == list(range(606))
-    assert size(tmp_path, "*.parquet")[0] < 8
-    assert size(tmp_path / "_delta_log", "*.json")[0] < 10
-
-
-def test_iceberg_forgets_snapshots(tmp_path: Path) -> None:
-    run, topic = after_commits(tmp_path, "iceberg", 20)
-    table = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db").load_table("lake.rows")
-    with table.transaction() as change:
-        change.set_properties({"history.expire.max-snapshot-age-ms": "0"})
-    compacted(run, topic)
-    table.refresh()
-    assert len(table.metadata.snapshots) == 2  # and the one of the last commit
-    assert sorted(table.scan().to_arrow()["N"].to_pylist()) == list(range(66))
-    assert told(tmp_path, "iceberg") == list(range(66))
+    rows = list(range(96))
+    assert told(tmp_path, kind.type) == rows
+    assert sorted(row["N"] for row in kind.read(str(tmp_path))) == rows
+    match kind.type:
+        case "delta":
+            assert size(tmp_path, "part-*.parquet")[0] < 8
+            assert size(tmp_path / "_delta_log", "*.json")[0] < 10
+        case "iceberg":  # pyiceberg rewrites no data
+            assert len(iceberg_table(tmp_path).metadata.snapshots) == 2  # and the one of the last commit
+        case "parquet":
+            first, _ = sorted(tmp_path.glob("part-*.parquet"))
+            assert pq.ParquetFile(first).read()["N"].to_pylist() == list(range(93))  # in their order
+            number, bytes_ = size(tmp_path / "_ksql", "*")
+            assert number <= 13 and bytes_ < 30_000
+            assert not list((tmp_path / "_ksql").glob("*.tmp"))
 
 
 def test_what_was_asked_before_a_start_is_over(tmp_path: Path) -> None:
@@ -125,7 +120,7 @@ def test_what_was_asked_before_a_start_is_over(tmp_path: Path) -> None:
 
 
 def test_an_archive_keeps_the_order_of_offsets(tmp_path: Path) -> None:
-    for n in range(0, 400, 2):
+    for n in range(0, 60, 2):
         write(tmp_path, [(0, n, n % 3 * DAY_MS), (0, n + 1, n % 5 * DAY_MS), (1, n, 0)])
     open_table("parquet", archive_spec(tmp_path)).compact()
     store = Store(str(tmp_path))
@@ -168,7 +163,7 @@ def killing(act: Callable[..., Any], after: int) -> Callable[..., Any]:
     return call
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_kills_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Commits and compactions, each killed at some call to the store; two writers now and then."""
     choose = random.Random(seed)

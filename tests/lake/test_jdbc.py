@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from ksql_spark.lake.databases import url_of
 from ksql_spark.lake.tables import DELETED, Refusal, TableSpec, open_table
 from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, TIMESTAMP, Decimal
-from tests.lake.table_rows import COLUMNS, EMPTY, FULL, changed, rows
+from tests.lake.table_rows import COLUMNS, rows
 from tests.postgres import USER, Postgres
 
 UTC = datetime.UTC
@@ -53,20 +52,12 @@ class Database:
         self._engine.dispose()
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with Postgres() as server:
-        yield server
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     if request.param == "sqlite":
         made = Database(f"sqlite:///{tmp_path}/some.db")
     else:
         postgres: Postgres = request.getfixturevalue("postgres")
-        postgres.sql("DROP SCHEMA IF EXISTS public CASCADE")
-        postgres.sql("CREATE SCHEMA public")
         made = Database(f"postgresql://{USER}@127.0.0.1:{postgres.port}/postgres")
     yield made
     made.close()
@@ -95,29 +86,6 @@ def test_urls() -> None:
     assert shown("jdbc:sqlite:/x/y.db") == shown("sqlite:////x/y.db") == "sqlite:////x/y.db"
 
 
-def test_every_type_and_null(database: Database) -> None:
-    table = open_table("jdbc", database.spec())
-    assert table.positions() == {}
-    table.write(rows(FULL, EMPTY), {0: 2, 1: 7})
-    assert open_table("jdbc", database.spec()).positions() == {0: 2, 1: 7}
-    assert open_table("jdbc", database.spec(topic="t:2")).positions() == {}
-    full, empty = database.sql("SELECT * FROM orders ORDER BY id")
-    assert empty == (2, *([None] * 12))
-    nested = [json.loads(value) if isinstance(value, str) else value for value in full[9:12]]
-    assert nested == list(JSON.values())
-    plain = (*full[:9], full[12])
-    if database.is_sqlite:
-        assert plain == (
-            1, "2026-03-01 23:59:59.999000", "12:34:56.789000", "1969-12-31", "-1234.50", 2**63 - 1, -0.1, 0,
-            b"\x00\xff", "Zoë, 'x'",
-        )  # fmt: skip
-    else:
-        assert plain == (
-            1, FULL["TS"], datetime.time(12, 34, 56, 789000), FULL["ON"], D("-1234.50"), 2**63 - 1, -0.1,
-            False, b"\x00\xff", "Zoë, 'x'",
-        )  # fmt: skip
-
-
 def test_json_has_no_value_that_its_readers_do_not_know() -> None:
     from ksql_spark.lake.jdbc_types import values
     from ksql_spark.types import BOOLEAN, BYTES, Array, Field, Map, Struct
@@ -141,18 +109,6 @@ def test_json_has_no_value_that_its_readers_do_not_know() -> None:
          "m": {"true": "x"}},
         None,
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("keys", [(), ("ID",)])
-def test_of_two_writers_at_one_position_one_fails(database: Database, keys: tuple[str, ...]) -> None:
-    given = changed(FULL, deleted=(False,)) if keys else rows(FULL)
-    for end in (1, 2):  # positions that are made, and that are moved
-        one, other = (open_table("jdbc", database.spec(keys=keys)) for _ in range(2))
-        one.write(given, {0: end})
-        with pytest.raises(KsqlError) as refused:
-            other.write(given, {0: end})
-        assert refused.value.condition == "LAKE_CONFLICT"
-    assert database.sql("SELECT count(*) FROM orders") == [(1 if keys else 2,)]
 
 
 def at_once(work: Callable[[int], None]) -> None:
@@ -180,14 +136,6 @@ def test_writers_at_the_same_time(database: Database) -> None:
 
     at_once(write)
     assert len(failed) == 3 and database.sql("SELECT count(*) FROM orders") == [(2,)]
-
-
-def test_rows_are_replaced_and_removed_by_key(database: Database) -> None:
-    written(database, changed(FULL, EMPTY, deleted=(False, False)), 2, keys=("ID",))
-    newer = EMPTY | {"RATE": 2.5}
-    written(database, changed(FULL, newer, EMPTY | {"ID": 3}, deleted=(True, False, True)), 5, keys=("ID",))
-    assert database.sql("SELECT id, rate, ok FROM orders") == [(2, 2.5, None)]
-    assert open_table("jdbc", database.spec(keys=("ID",))).positions() == {0: 5}
 
 
 def test_a_table_of_keys_alone(database: Database) -> None:
@@ -264,8 +212,7 @@ def test_a_row_that_the_database_refuses_does_not_hold_up_others(database: Datab
 
 
 def test_what_postgresql_alone_refuses(postgres: Postgres) -> None:
-    postgres.sql("DROP SCHEMA IF EXISTS public CASCADE")
-    postgres.sql("CREATE SCHEMA public; CREATE SCHEMA shop")
+    postgres.sql("CREATE SCHEMA shop")
     postgres.sql(
         "CREATE TABLE shop.orders (c VARCHAR(3));"
         "CREATE FUNCTION no() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'never %', NEW.c; END $$"

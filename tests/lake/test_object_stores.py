@@ -2,76 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.lake import archives, growth, manifests, reading
 from ksql_spark.lake.sinks import SinkRun, SinkStatus
 from ksql_spark.lake.stores import Store
-from ksql_spark.lake.tables import compact, open_table
+from ksql_spark.lake.tables import open_table
 from ksql_spark.metastore.origins import Origin
-from ksql_spark.metastore.sinks import PartitionColumn, Sink
+from ksql_spark.metastore.sinks import Sink
 from ksql_spark.schema import Column
 from ksql_spark.services.ports import free_port
 from ksql_spark.types import INTEGER, STRING
 from tests.integration.s3_server import S3Server
 from tests.lake.archive_files import DAY_MS, TOPIC, archive_spec, write
 from tests.lake.number_topic import SOURCE, Topic
-from tests.lake.table_rows import EMPTY, FULL, rows, spec
+from tests.lake.table_rows import FULL, rows, spec
 from tests.waiting import until
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[S3Server]:
-    with S3Server() as running:
-        yield running
-
-
-@pytest.fixture
-def s3(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> S3Server:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    return server
-
-
-def contents(path: str) -> list[dict[str, Any]]:
-    store = Store(path)
-    tables = [
-        pq.read_table(pa.BufferReader(store.read(name)))
-        for name in store.all_names()
-        if name.endswith(".parquet")
-    ]
-    return sorted(pa.concat_tables(tables).to_pylist(), key=lambda row: row["ID"]) if tables else []
-
-
-@pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_rows_are_there_and_other_programs_read_them(s3: S3Server, scheme: str) -> None:
-    path = s3.folder(f"rows {scheme}").replace("s3a", scheme)
-    wanted = spec(path, partition_by=(PartitionColumn("TS", "day"),))
-    open_table("parquet", wanted).write(rows(FULL), {0: 1})
-    open_table("parquet", wanted).write(rows(FULL | {"ID": 2}), {0: 2})
-    assert open_table("parquet", wanted).positions() == {0: 2}
-    assert [row["ID"] for row in contents(path)] == [1, 2]
-    assert all("/TS_DAY=2026-03-01/part-" in key for key in s3.keys("rows " + scheme + "/TS"))
-
-
-@pytest.mark.parametrize("scheme", ["s3", "s3a"])
-def test_delta(s3: S3Server, scheme: str) -> None:
-    path = s3.folder(f"delta-{scheme}").replace("s3a", scheme, 1)
-    one, other = (open_table("delta", spec(path)) for _ in range(2))
-    one.write(rows(FULL), {0: 1})
-    with pytest.raises(KsqlError, match="Another writer has changed the table"):
-        other.write(rows(FULL), {0: 1})
-    compact("delta", spec(path))
-    assert open_table("delta", spec(path)).positions() == {0: 1}
-    assert DeltaTable(path).to_pyarrow_table()["ID"].to_pylist() == [1]
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
@@ -91,42 +43,6 @@ def test_others_tables_are_read(s3: S3Server, scheme: str) -> None:
         assert reading.read(origin, columns) == wanted
         batch = growth.next_batch(origin, None, {})
         assert batch is not None and [part(columns) for part in batch.parts] == [wanted]
-
-
-def test_of_two_writers_at_one_position_one_fails(s3: S3Server) -> None:
-    path = s3.folder("writers")
-    one, other = (open_table("parquet", spec(path)) for _ in range(2))
-    one.write(rows(FULL), {0: 1})
-    with pytest.raises(KsqlError) as refused:
-        other.write(rows(FULL), {0: 1})
-    assert refused.value.condition == "LAKE_CONFLICT"
-    assert len(contents(path)) == 1 and len(s3.keys("writers/_ksql/")) == 1
-
-
-@pytest.mark.parametrize("at", ["commit", "publish"])
-def test_a_kill_before_and_after_the_commit(s3: S3Server, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
-    path = s3.folder(f"killed-{at}")
-    open_table("parquet", spec(path)).write(rows(FULL), {0: 1})
-
-    class Killed(BaseException):
-        pass
-
-    def killed(*_: object) -> None:
-        raise Killed
-
-    table = open_table("parquet", spec(path))
-    with monkeypatch.context() as patch:
-        patch.setattr(manifests, at, killed)
-        with pytest.raises(Killed):
-            table.write(rows(EMPTY), {0: 2})
-    assert len(contents(path)) == 1
-    table = open_table("parquet", spec(path))
-    assert table.positions() == {0: 2 if at == "publish" else 1}
-    if at == "commit":
-        table.write(rows(EMPTY), {0: 2})
-        open_table("parquet", spec(path))
-    assert [row["ID"] for row in contents(path)] == [1, 2]
-    assert not [key for key in s3.keys(f"killed-{at}/") if key.endswith(".tmp")]
 
 
 def test_an_archive(s3: S3Server) -> None:
@@ -168,7 +84,7 @@ def test_a_sink_goes_on_when_its_store_is_back(s3: S3Server, monkeypatch: pytest
     until(lambda: run.status.state == "ERROR")
     assert "cannot be read or written" in str(run.status.reason)
     monkeypatch.setenv("AWS_ENDPOINT_URL", s3.url)
-    until(lambda: run.status.rows >= 5)
+    until(lambda: run.status.rows == 5)
     run.close()
     run.join(10)
     store = Store(path)

@@ -106,7 +106,7 @@ def test_tables_follow_the_metastore(path: Path) -> None:
         lambda definition, status: OriginRun(definition, cast(KafkaAdmin, topic), topic.write, status),
     )
 
-    def until_it_is(state: str) -> OriginStatus:
+    def status_in(state: str) -> OriginStatus:
         until(lambda: followed.status("T").state == state, lambda: followed.status("T"))
         return followed.status("T")
 
@@ -114,9 +114,9 @@ def test_tables_follow_the_metastore(path: Path) -> None:
     catalog.metastore.add_origin("T", Origin(str(path), "csv", refresh_ms=10))
     catalog.publish()
     followed.follow()
-    assert "there is no file" in str(until_it_is("ERROR").reason)
+    assert "there is no file" in str(status_in("ERROR").reason)
     put(path, 1)
-    until_it_is("RUNNING")
+    status_in("RUNNING")
     catalog.metastore.add(replace(SOURCE, topic="other"))
     catalog.publish()
     (before,) = followed._runs.values()

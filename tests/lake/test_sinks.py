@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from ksql_spark.metastore.sources import DataSource
 from ksql_spark.schema import Column, Schema
 from ksql_spark.types import INTEGER
 from tests.lake.number_topic import SOURCE, Topic
+from tests.waiting import until
 
 
 def run_of(topic: Topic, path: Path, source: DataSource | None = SOURCE) -> SinkRun:
@@ -165,10 +165,8 @@ def test_a_run_that_was_overtaken_tries_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(sinks, "open_table", overtaken)
     run = run_of(topic, tmp_path)
     run.start()
-    deadline = time.monotonic() + 60
-    while run.status.state != "RUNNING":
-        assert run.status.reason is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: run.status.state == "RUNNING", lambda: run.status)
+    assert run.status.reason is None
     run.close()
     run.join(10)
     assert numbers(tmp_path) == [0, 1, 2]
@@ -275,9 +273,7 @@ def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
     catalog.metastore.add(SOURCE)
     now(sink)
     run = followed._runs["LAKE"]
-    while followed.status("LAKE").state != "RUNNING":
-        assert followed.status("LAKE").reason is None
-        time.sleep(0.01)
+    until(lambda: followed.status("LAKE").state == "RUNNING", lambda: followed.status("LAKE"))
     followed.follow()
     assert followed._runs["LAKE"] is run
     now(Sink(**{**sink.__dict__, "is_paused": True}))
@@ -285,8 +281,7 @@ def test_sinks_follow_the_metastore(tmp_path: Path) -> None:
     assert followed.status("LAKE").rows == 3 and not followed._runs
     topic.ends = {0: 4}
     now(sink)
-    while followed.status("LAKE").rows < 4:
-        time.sleep(0.01)
+    until(lambda: followed.status("LAKE").rows == 4)
     now()
     followed.close()
     assert followed.status("LAKE") == SinkStatus()

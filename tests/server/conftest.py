@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from app_client import AppClient
-from fake_engine import FakeEngine
-from live_server import LiveServer
-from postgres_port import PgEngine, Port
 
 from ksql_spark.config import Config
 from ksql_spark.server.host import Host
 from ksql_spark.server.protocol import http
 from ksql_spark.server.protocol.http import TlsSettings, has_http2, tls_settings
 from tests.certificates import make
+from tests.server.app_client import AppClient
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
+from tests.server.postgres_port import PgEngine, Port
 
 
 @pytest.fixture

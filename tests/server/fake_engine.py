@@ -331,7 +331,6 @@ class FakeEngine:
         #: query in ERROR -> why
         self.failures: dict[str, str] = {}
         self.sources: dict[str, str] = {"RIDES": "STREAM", "ZONES": "TABLE"}
-        self.stop_calls = 0
         self.cluster = FakeCluster()
         self.inserter_made: FakeInserter | None = None
         self.terminated: list[str] | None = None
@@ -345,7 +344,6 @@ class FakeEngine:
 
     def stop(self) -> bool:
         """As Engine.stop."""
-        self.stop_calls += 1
         self.state = "STOPPING"
         return True
 
@@ -619,11 +617,7 @@ class FakeEngine:
         return Graph(time_ms=1, nodes=nodes, edges=edges, culprits=culprits)
 
     def history(
-        self,
-        minutes: int,
-        query_id: str | None = None,
-        topic: str | None = None,
-        rights: Rights = ALL_RIGHTS,
+        self, minutes: int, query_id: str | None = None, topic: str | None = None, rights: Rights = ALL_RIGHTS
     ) -> MetricsHistory:
         """As Engine.history."""
         self.history_asked = minutes, query_id, topic, rights

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 import psycopg
-from fake_engine import FakeEngine, FakeStream
 
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
@@ -35,9 +34,8 @@ from ksql_spark.types import (
     Field,
     Struct,
 )
-from ksql_spark.types import (
-    Decimal as DecimalType,
-)
+from ksql_spark.types import Decimal as DecimalType
+from tests.server.fake_engine import FakeEngine, FakeStream
 
 SOON_S = 20
 COLUMNS = [

@@ -22,7 +22,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
-import fake_engine
 import psutil
 import psycopg
 import psycopg.types.numeric
@@ -30,8 +29,6 @@ import psycopg.types.string
 import pytest
 import sqlalchemy
 import sqlglot
-from fake_engine import FakeStream
-from postgres_port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.config import Config
@@ -60,6 +57,9 @@ from ksql_spark.types import (
     Decimal as DecimalType,
 )
 from tests.certificates import make
+from tests.server import fake_engine
+from tests.server.fake_engine import FakeStream
+from tests.server.postgres_port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
 
 EXPECTED = (
     True, -7, 2**62, -1.5, "it's \t\\ \n", datetime.date(1969, 12, 31), datetime.time(23, 59, 59, 999_000),

@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 import pytest
-from postgres_port import Port
+
+from tests.server.postgres_port import Port
 
 
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")

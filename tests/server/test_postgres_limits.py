@@ -19,8 +19,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from fake_engine import FakeStream
-from postgres_port import SOON_S, Port
 
 from ksql_spark import deadline, grammar
 from ksql_spark.engine import ResultColumn, Row
@@ -30,6 +28,8 @@ from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.security.authentication import ANYBODY, Principal
 from ksql_spark.types import BIGINT
+from tests.server.fake_engine import FakeStream
+from tests.server.postgres_port import SOON_S, Port
 
 Make = Callable[[int], str]
 

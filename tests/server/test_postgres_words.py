@@ -9,8 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from fake_engine import UCASE, FakeStream, described
-from postgres_port import SOON_S, Port
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.catalog import ArgumentInfo
@@ -22,6 +20,8 @@ from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
 from ksql_spark.types import STRING
+from tests.server.fake_engine import UCASE, FakeStream, described
+from tests.server.postgres_port import SOON_S, Port
 
 SESSION = Session("ada", {}, 1)
 

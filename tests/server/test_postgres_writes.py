@@ -12,8 +12,6 @@ import asyncpg
 import psycopg
 import pytest
 import sqlalchemy
-from fake_engine import FakeStream
-from postgres_port import Port
 
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.server.postgres.copy_in import CopyIn
@@ -22,6 +20,8 @@ from ksql_spark.server.postgres.portals import Column
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import DATE, FLOAT8, INT4, JSON, TEXT, array_of
 from ksql_spark.types import BIGINT, STRING, VARIANT
+from tests.server.fake_engine import FakeStream
+from tests.server.postgres_port import Port
 
 
 def written(port: Port) -> list[Any]:

@@ -1,21 +1,15 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-# The fake engine and the server around it are the server's tests' own.
-sys.path.insert(0, str(Path(__file__).parent.parent / "server"))
-
-from fake_engine import FakeEngine
-from live_server import LiveServer
 
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.session import Session
+from tests.server.fake_engine import FakeEngine
+from tests.server.live_server import LiveServer
 
 
 @pytest.fixture

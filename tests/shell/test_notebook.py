@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from live_server import LiveServer
+
+from tests.server.live_server import LiveServer
 
 IPython = pytest.importorskip("IPython")
 

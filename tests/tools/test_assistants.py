@@ -13,8 +13,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from fake_engine import FakeEngine, FakeStream
-from live_server import LiveServer
 from mcp import Client as Assistant
 from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -32,6 +30,8 @@ from ksql_spark.shell.main import main
 from ksql_spark.tools import assistants, importer
 from ksql_spark.tools.assistants import NOTE, Limits, Tools
 from ksql_spark.tools.importer import Item
+from tests.server.fake_engine import FakeEngine, FakeStream
+from tests.server.live_server import LiveServer
 
 ORDERS = Item("STREAM", "ORDERS", "CREATE STREAM ORDERS (ID INT) WITH (…)", {}, topic="orders")
 REGULARS = Item("TABLE", "REGULARS", "CREATE TABLE REGULARS AS SELECT ID FROM ORDERS;", {}, topic="REGULARS")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live_server import LiveServer
 
 from ksql_spark import grammar
 from ksql_spark.shell import local
@@ -16,6 +15,7 @@ from ksql_spark.shell.client import Client
 from ksql_spark.shell.main import main
 from ksql_spark.tools import importer
 from ksql_spark.tools.importer import Item
+from tests.server.live_server import LiveServer
 from tests.statements.world import World
 from tests.tools.world_engine import WorldEngine
 

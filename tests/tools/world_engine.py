@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fake_engine import FakeEngine
-
 from ksql_spark.engine import Request
 from ksql_spark.entities import Entity
+from tests.server.fake_engine import FakeEngine
 from tests.statements.world import World
 
 

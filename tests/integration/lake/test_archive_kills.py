@@ -9,16 +9,25 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from tests.integration.lake.archives import HOURS, STREAM, SUMS, Records, remove
+from ksql_spark.kafka.admin import KafkaAdmin
+from tests.integration.lake.archives import (
+    EARLIEST,
+    HOURS,
+    SUMS,
+    Records,
+    archived,
+    archiving,
+    positions,
+    remove,
+)
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -71,39 +80,32 @@ class Run:
         """Keep archives of two topics."""
         for number, side in enumerate(SIDES):
             topic = f"{self._name}_{side}_topic"
-            more = f", PARTITIONS={self._partitions}"
-            server.execute(
-                f"CREATE STREAM {self._name}_{side}_raw {STREAM.format(topic=topic, more=more)};"
-                f"CREATE SINK {self._name}_{side}_kept FROM {self._name}_{side}_raw WITH (TYPE='parquet',"
-                f" PATH='{self._folder / side}', ARCHIVE=true, COMMIT_INTERVAL='20 milliseconds');"
-            )
+            name = f"_{self._name}_{side}"
+            server.execute(archiving(topic, self._folder / side, self._partitions, of=name))
             self._sides[side] = Records(
                 server.bootstrap_servers(), topic, self._choose.randrange(10**6) + number
             )
 
-    def send(self, server: ServerProcess) -> None:
+    def send(self, server: ServerProcess, most: int) -> None:
         """Send records, and let retention remove some of those that the archives have."""
-        count = self._choose.randrange(50, 500)
+        count = self._choose.randrange(most // 10, most)
         for records in self._sides.values():
             records.moved(server.bootstrap_servers()).send(count)
         for side, records in self._sides.items():
             wanted = self._choose.randrange(len(records.sent) + 1)
-            deadline = time.monotonic() + TIMEOUT_S
-            while sum((kept := self._kept(server, side)).values()) < wanted:
-                assert time.monotonic() < deadline, kept
+            sink = f"kept_{self._name}_{side}"
+            until(
+                lambda sink=sink, wanted=wanted: sum(positions(server, sink).values()) >= wanted  # type: ignore[misc]
+            )
+            kept = positions(server, sink)
             ends = {p: self._choose.randrange(end + 1) for p, end in kept.items() if end}
             remove(server.bootstrap_servers(), records.topic, ends)
 
-    def _kept(self, server: ServerProcess, side: str) -> dict[int, int]:
-        (told,) = server.execute(f"DESCRIBE SINK {self._name}_{side}_kept;")
-        return {place["partition"]: place["offset"] for place in told["positions"]}
-
     def query(self, server: ServerProcess) -> None:
         """Start the queries, in the archives."""
-        sql = "SET 'processing.guarantee' = 'exactly_once_v2'; SET 'auto.offset.reset' = 'earliest';"
+        sql = f"SET 'processing.guarantee' = 'exactly_once_v2'; {EARLIEST}"
         for side, records in self._sides.items():
-            more = f", ARCHIVE='{self._folder / side}'"
-            sql += f"CREATE STREAM {self._name}_{side} {STREAM.format(topic=records.topic, more=more)};"
+            sql += archived(records.topic, self._folder / side, f"{self._name}_{side}")
         for result, query in QUERIES.items():
             sql += self._named(query.format(name=f"{self._name}_{result}")) + ";"
         server.execute(sql)
@@ -114,14 +116,19 @@ class Run:
         for side, records in self._sides.items():
             values = ", ".join(f"('{k}', {n}, {time_ms})" for k, n, time_ms in records.sent)
             database.sql(f"CREATE TABLE {side} AS SELECT * FROM (VALUES {values}) AS v(k, n, t)")
-        deadline = time.monotonic() + TIMEOUT_S
         for result, truth in TRUTHS.items():
             wanted = ordered(database.sql(truth).fetchall())
             look_up = LOOK_UPS[result].format(name=f"{self._name}_{result}")
-            while (found := ordered(server.rows(look_up))) != wanted:
-                told = f"{self._name}_{result}: {len(found)} of {len(wanted)} rows"
-                assert time.monotonic() < deadline, (told, [row for row in found if row not in wanted][:9])
-                time.sleep(0.5)
+
+            def told(look_up: str = look_up, wanted: list[Any] = wanted) -> object:
+                found = ordered(server.rows(look_up))
+                return len(found), len(wanted), [row for row in found if row not in wanted][:9]
+
+            until(lambda look_up=look_up, wanted=wanted: ordered(server.rows(look_up)) == wanted, told)  # type: ignore[misc]
+
+    def drawn(self) -> str:
+        """The topic of one of the results."""
+        return f"{self._name}_{self._choose.choice([*QUERIES])}".upper()
 
 
 def ordered(rows: list[Any]) -> list[tuple[Any, ...]]:
@@ -130,16 +137,18 @@ def ordered(rows: list[Any]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("first", range(0, RUNS, TOGETHER))
 def test_each_record_counts_once(tmp_path: Path, first: int) -> None:
-    choose = random.Random(first)
     runs = [Run(seed, tmp_path / f"archive{seed}") for seed in range(first, first + TOGETHER)]
+    choose = random.Random(first)
     for life in range(KILLS + 1):
         with ServerProcess(tmp_path / "data") as server:
             server.ready()
+            admin, drawn = KafkaAdmin(server.bootstrap_servers()), choose.choice(runs).drawn()
+            there = 0 if life == 0 else size(admin, drawn)
             if life == 0:
                 for run in runs:
                     run.begin(server)
             for run in runs:
-                run.send(server)
+                run.send(server, 500 if life else 5_000)  # the first queries are killed in the archives
             if life == 0:
                 for run in runs:
                     run.query(server)
@@ -147,5 +156,10 @@ def test_each_record_counts_once(tmp_path: Path, first: int) -> None:
                 for run in runs:
                     run.check(server)
             else:
-                time.sleep(choose.uniform(0, 12))
+                until(lambda: size(admin, drawn) > there)  # noqa: B023
             # it is killed here
+
+
+def size(admin: KafkaAdmin, topic: str) -> int:
+    """How far the committed records of a topic are."""
+    return sum(admin.committed_ends(topic).values())

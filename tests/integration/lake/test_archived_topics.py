@@ -10,16 +10,10 @@ import pytest
 from confluent_kafka import Producer
 
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.integration.lake.archives import START_MS, STREAM, SUMS, remove
+from tests.integration.lake.archives import EARLIEST, START_MS, STREAM, SUMS, archived, kept, remove
 from tests.integration.own_server import Server
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
-
-KEPT = (
-    "CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
-    " COMMIT_INTERVAL='50 milliseconds');"
-)
-EARLIEST = "SET 'auto.offset.reset' = 'earliest';"
 
 
 @pytest.mark.parametrize("value_format", ["JSON", "AVRO"])
@@ -35,7 +29,7 @@ def test_columns_that_are_added_half_way(
     of_topic = f"KAFKA_TOPIC='{topic}', KEY_FORMAT='KAFKA', VALUE_FORMAT='{value_format}'"
     server.run(
         f"CREATE STREAM raw (k STRING KEY, n INT) WITH ({of_topic}, PARTITIONS=1);"
-        f"{KEPT.format(path=path)} INSERT INTO raw VALUES ('a', 1); INSERT INTO raw VALUES ('b', 2);"
+        f"{kept(path)} INSERT INTO raw VALUES ('a', 1); INSERT INTO raw VALUES ('b', 2);"
     )
     server.caught_up("kept", 2)
     archived = f"{of_topic}, ARCHIVE='{path}'"
@@ -93,13 +87,11 @@ def test_records_of_transactions(
 
     for number, is_committed in enumerate((True, False, True, False, False, True, False)):
         send(number * 10, is_committed)
-    server.run(KEPT.format(path=path))
+    server.run(kept(path))
     server.caught_up("kept", 77)  # ten records and a marker each
     remove(servers, topic, {0: 77})
-    archive = f", ARCHIVE='{path}'"
     server.run(
-        f"{EARLIEST} SET 'processing.guarantee' = '{guarantee}';"
-        f"CREATE STREAM trips {STREAM.format(topic=topic, more=archive)};"
+        f"{EARLIEST} SET 'processing.guarantee' = '{guarantee}'; {archived(topic, path)}"
         f"CREATE STREAM copied WITH (KAFKA_TOPIC='{topic_names('copied')}') AS SELECT k, n FROM trips;"
         f"CREATE TABLE sums WITH (KAFKA_TOPIC='{topic_names('sums')}') AS {SUMS};"
     )

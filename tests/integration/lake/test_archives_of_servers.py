@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,17 +12,15 @@ import pytest
 from ksql_spark.lake import manifests
 from ksql_spark.lake.stores import Store
 from tests.integration.cluster_servers import server as process
-from tests.integration.lake.archives import STREAM, SUMS, Records, remove
+from tests.integration.lake.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
 from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
-EARLIEST = "SET 'auto.offset.reset' = 'earliest';"
 
-
-def archived(folder: Path) -> dict[int, int]:
+def counts(folder: Path) -> dict[int, int]:
     """How many records of each partition the archive's files have, which must have each of them once."""
     files = list(folder.glob("*/*/part-*.parquet"))
     if not files:
@@ -45,23 +42,19 @@ def both(folder: Path, servers: str) -> Iterator[tuple[ServerProcess, ServerProc
         yield first, second
 
 
-def kept(folder: Path, count: int) -> None:
+def await_records(folder: Path, count: int) -> None:
     """Wait until the archive has so many records."""
-    deadline = time.monotonic() + TIMEOUT_S
-    store = Store(str(folder))
-    while True:
-        positions = manifests.newest(store).positions.values()
-        if sum(offset for one in positions for offset in one.values()) >= count:
-            return
-        assert time.monotonic() < deadline, positions
-        time.sleep(0.2)
-        store = Store(str(folder))  # it may have been made meanwhile
+
+    def found() -> int:
+        places = manifests.newest(Store(str(folder))).positions.values()
+        return sum(offset for one in places for offset in one.values())
+
+    until(lambda: found() >= count, found)
 
 
 def has_sink(server: ServerProcess) -> bool:
     """Whether the sink runs on this server: only there DESCRIBE knows positions."""
-    (told,) = server.execute("DESCRIBE SINK kept;")
-    return bool(told["positions"])
+    return bool(positions(server))
 
 
 def test_a_server_is_lost_and_others_read(
@@ -69,19 +62,14 @@ def test_a_server_is_lost_and_others_read(
 ) -> None:
     """Of two servers that share queries, the one with the sink is killed; an unrelated one reads, too."""
     topic, path, servers = topic_names("trips"), tmp_path / "archive", clean_kafka
-    more = f", ARCHIVE='{path}'"
-    trips = f"{EARLIEST} CREATE STREAM trips {STREAM.format(topic=topic, more=more)};"
+    trips = f"{EARLIEST} {archived(topic, path)}"
     sums = f"CREATE TABLE {{name}} WITH (KAFKA_TOPIC='{{topic}}') AS {SUMS}"
     names = ("sums", "again")  # one for each server
     with both(tmp_path, servers) as (first, second):
-        first.execute(
-            f"CREATE STREAM raw {STREAM.format(topic=topic, more=', PARTITIONS=2')};"
-            f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
-            " COMMIT_INTERVAL='20 milliseconds');"
-        )
+        first.execute(archiving(topic, path))
         records = Records(servers, topic, seed=11)
         records.send(300)
-        kept(path, 300)
+        await_records(path, 300)
         if has_sink(second):
             first, second = second, first
         ends = {p: e for (_, p), e in server.engine.services.admin.end_offsets(topic).items()}
@@ -96,17 +84,13 @@ def test_a_server_is_lost_and_others_read(
             first.execute("COMPACT SINK kept;")
         first.crash()
         records.send(100)
-        deadline = time.monotonic() + TIMEOUT_S
         wanted = records.sums()
         for name in names:
-            while sorted(map(tuple, second.rows(f"SELECT k, c, s FROM {name};"))) != sorted(wanted):
-                assert time.monotonic() < deadline, name
-                time.sleep(0.5)
-        kept(path, 700)
+            look_up = f"SELECT k, c, s FROM {name};"
+            until(lambda look_up=look_up: sorted(map(tuple, second.rows(look_up))) == sorted(wanted))
+        await_records(path, 700)
         second.execute("COMPACT SINK kept;")
         server.has("SELECT k, c, s FROM beside;", wanted)
         server.has("SELECT k, COUNT(*), SUM(n) FROM trips GROUP BY k;", wanted)
         ends = {p: e for (_, p), e in server.engine.services.admin.end_offsets(topic).items()}
-        while archived(path) != ends:
-            assert time.monotonic() < deadline, (archived(path), ends)
-            time.sleep(0.5)
+        until(lambda: counts(path) == ends, lambda: (counts(path), ends))

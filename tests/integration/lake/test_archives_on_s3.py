@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.integration.lake.archives import STREAM, SUMS, Records, remove
+from tests.integration.lake.archives import EARLIEST, SUMS, Records, archived, archiving, positions, remove
 from tests.integration.s3_server import Gate, S3Server
 from tests.integration.server_process import ServerProcess
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -21,42 +18,21 @@ def test_history_from_s3_then_live(tmp_path: Path) -> None:
     with S3Server() as s3, ServerProcess(tmp_path / "data", environment=s3.environment) as server:
         path = s3.folder("trips")
         server.ready()
-        server.execute(
-            f"CREATE STREAM raw {STREAM.format(topic='trips', more=', PARTITIONS=2')};"
-            f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
-            " COMMIT_INTERVAL='10 milliseconds');"
-        )
+        server.execute(archiving("trips", path))
         records = Records(server.bootstrap_servers(), "trips", seed=8)
-        deadline = time.monotonic() + TIMEOUT_S
-
-        def kept(count: int) -> dict[int, int]:
-            while True:
-                (told,) = server.execute("DESCRIBE SINK kept;")
-                found = {p["partition"]: p["offset"] for p in told["positions"]}
-                if sum(found.values()) == count:
-                    return found
-                assert time.monotonic() < deadline, told
-
-        records.send(300)
-        kept(300)
-        records.send(200)
-        remove(server.bootstrap_servers(), "trips", kept(500))
+        for count in (300, 500):
+            records.send(count - len(records.sent))
+            until(lambda count=count: sum(positions(server).values()) == count)  # type: ignore[misc]
+        remove(server.bootstrap_servers(), "trips", positions(server))
         files = len(s3.keys("trips/timestamp_DAY"))
         server.execute("COMPACT SINK kept;")
-        while server.execute("DESCRIBE SINK kept;")[0]["lastCompactionMs"] is None:
-            assert time.monotonic() < deadline
+        until(lambda: server.execute("DESCRIBE SINK kept;")[0]["lastCompactionMs"] is not None)
         assert len(s3.keys("trips/timestamp_DAY")) < files
         records.send(50)
-        archive = f", ARCHIVE='{path.replace('s3a', 's3')}'"
-        server.execute(
-            "SET 'auto.offset.reset' = 'earliest';"
-            f"CREATE STREAM trips {STREAM.format(topic='trips', more=archive)};"
-            f"CREATE TABLE sums AS {SUMS};"
-        )
+        trips = archived("trips", path.replace("s3a", "s3"))
+        server.execute(f"{EARLIEST} {trips} CREATE TABLE sums AS {SUMS};")
         wanted = sorted(map(list, records.sums()))
-        while sorted(server.rows("SELECT k, c, s FROM sums;")) != wanted:
-            assert time.monotonic() < deadline, (server.rows("SELECT k, c, s FROM sums;"), wanted)
-            time.sleep(0.2)
+        until(lambda: sorted(server.rows("SELECT k, c, s FROM sums;")) == wanted)
         assert sorted(server.rows("SELECT k, COUNT(*), SUM(n) FROM trips GROUP BY k;")) == wanted
         assert not [key for key in s3.keys("trips/") if key.endswith(".tmp")]
 
@@ -68,36 +44,25 @@ def test_a_store_that_is_away_for_a_while(tmp_path: Path) -> None:
         with ServerProcess(tmp_path / "data", environment=environment) as server:
             path = s3.folder("trips")
             server.ready()
-            archive = f", ARCHIVE='{path}'"
             server.execute(
-                "SET 'auto.offset.reset' = 'earliest';"
-                f"CREATE STREAM raw {STREAM.format(topic='trips', more=', PARTITIONS=2')};"
-                f"CREATE SINK kept FROM raw WITH (TYPE='parquet', PATH='{path}', ARCHIVE=true,"
-                " COMMIT_INTERVAL='10 milliseconds');"
-                f"CREATE STREAM trips {STREAM.format(topic='trips', more=archive)};"
+                f"{EARLIEST} {archiving('trips', path)} {archived('trips', path)}"
                 f"CREATE TABLE sums AS {SUMS}; PAUSE ALL;"
             )
             records = Records(server.bootstrap_servers(), "trips", seed=9)
-            deadline = time.monotonic() + 3 * TIMEOUT_S
 
-            def wait(statement: str, done: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-                while not done(told := server.execute(statement)[0]):
-                    assert time.monotonic() < deadline, told
-                    time.sleep(0.1)
-                return dict(told)
+            def sink_is(state: str) -> bool:
+                return bool(server.execute("DESCRIBE SINK kept;")[0]["sink"]["state"] == state)
 
             records.send(300)
-            told = wait("DESCRIBE SINK kept;", lambda t: sum(p["offset"] for p in t["positions"]) == 300)
-            ends = {p["partition"]: p["offset"] for p in told["positions"]}
-            remove(server.bootstrap_servers(), "trips", ends)
+            until(lambda: sum(positions(server).values()) == 300)
+            remove(server.bootstrap_servers(), "trips", positions(server))
             gate.close()
             server.execute("RESUME ALL;")
             records.send(50)
-            wait("DESCRIBE SINK kept;", lambda t: t["sink"]["state"] == "ERROR")
-            wait("SHOW QUERIES;", lambda t: "ERROR" in str(t))  # after Hadoop's own attempts, two minutes
+            until(lambda: sink_is("ERROR"))
+            # after Hadoop's own attempts, two minutes
+            until(lambda: "ERROR" in str(server.execute("SHOW QUERIES;")))
             gate.open()
             wanted = sorted(map(list, records.sums()))
-            while sorted(server.rows("SELECT k, c, s FROM sums;")) != wanted:
-                assert time.monotonic() < deadline, (server.rows("SELECT k, c, s FROM sums;"), wanted)
-                time.sleep(0.2)
-            wait("DESCRIBE SINK kept;", lambda t: t["sink"]["state"] == "RUNNING")
+            until(lambda: sorted(server.rows("SELECT k, c, s FROM sums;")) == wanted)
+            until(lambda: sink_is("RUNNING"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.own_server import Server
-from tests.waiting import TIMEOUT_S
+from tests.waiting import until
 
 EARLIEST = {"auto.offset.reset": "earliest"}
 #: a user function of the text of an amount; what it takes of it is to be filled in
@@ -40,12 +39,9 @@ class LoggedEngine(Server):
 
     def errors(self, query: str, count: int) -> list[list[Any]]:
         """Partition, offset, attempt and REPLAYED of errors, once there are so many."""
-        deadline = time.monotonic() + TIMEOUT_S
         text = f"SELECT partition, offset, attempt, replayed FROM ERRORS OF {query};"
-        while len(found := self.rows(text)) < count:
-            assert time.monotonic() < deadline, found
-            time.sleep(0.2)
-        return sorted(map(list, found))
+        until(lambda: len(self.rows(text)) >= count, lambda: self.rows(text))
+        return sorted(map(list, self.rows(text)))
 
 
 @contextmanager

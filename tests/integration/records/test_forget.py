@@ -14,6 +14,7 @@ import pytest
 
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.services.broker import EmbeddedBroker
+from tests.integration.own_server import Server
 from tests.integration.server_process import ServerProcess
 from tests.waiting import TIMEOUT_S, until
 
@@ -168,36 +169,34 @@ CREATE TABLE totals AS SELECT n, COUNT(*) AS customers FROM counts GROUP BY n;
 """
 
 
-def test_statements_beside_it(kafka_admin: KafkaAdmin, tmp_path: Path) -> None:
-    prefix = "forget_beside_"
-    with servers(kafka_admin, tmp_path, prefix) as start, start() as server:
-        server.execute(STATEMENTS.format(prefix, 1) + HOURLY)
-        for hour in range(3):
-            for customer in ("ann", "bob", "cy", "ann"):
-                columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
-                server.execute(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
-        await_counts(server, {"ann": 6, "bob": 3, "cy": 3})
-        until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
-        statements = [
-            "FORGET FROM counts WHERE customer = 'ann';",
-            "FORGET FROM counts WHERE customer = 'bob';",
-            "FORGET FROM counts WHERE customer = 'ann';",
-            "REPROCESS hourly;",
-            "FORGET FROM hourly WHERE customer = 'ann';",
-            "REPROCESS hourly;",
-        ]
-        with ThreadPoolExecutor(len(statements)) as pool:
-            answers = list(pool.map(server.execute, statements))
-        assert [answer[0]["queryId"] for answer in answers]
-        await_counts(server, {"cy": 3})
-        until(lambda: server.rows("SELECT customer FROM often;") == [["cy"]])
-        # an empty group stays
-        until(lambda: server.rows("SELECT * FROM totals WHERE customers > 0;") == [[3, 1]])
-        server.execute("FORGET FROM hourly WHERE customer = 'ann';")
-        insert(server, "ann", "bob")
-        await_counts(server, {"ann": 1, "bob": 1, "cy": 3})
-        older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
-        assert {customer for (customer,) in older} == {"bob", "cy"}
+def test_statements_beside_it(server: Server, topic_names: Callable[[str], str]) -> None:
+    made = STATEMENTS.format(topic_names("beside"), 1) + HOURLY
+    server.run(f"SET 'auto.offset.reset' = 'earliest'; {made}")
+    for hour in range(3):
+        for customer in ("ann", "bob", "cy", "ann"):
+            columns = f"({hour * 3_600_000 + 1}, {hour}, '{customer}')"
+            server.run(f"INSERT INTO visits (ROWTIME, id, customer) VALUES {columns};")
+    server.has("SELECT * FROM counts;", [("ann", 6), ("bob", 3), ("cy", 3)])
+    until(lambda: len(server.rows("SELECT * FROM hourly;")) == 9)
+    statements = [
+        "FORGET FROM counts WHERE customer = 'ann';",
+        "FORGET FROM counts WHERE customer = 'bob';",
+        "FORGET FROM counts WHERE customer = 'ann';",
+        "REPROCESS hourly;",
+        "FORGET FROM hourly WHERE customer = 'ann';",
+        "REPROCESS hourly;",
+    ]
+    with ThreadPoolExecutor(len(statements)) as pool:
+        answers = list(pool.map(server.run, statements))
+    assert all(answer.query_id for (answer,) in answers)
+    server.has("SELECT * FROM counts;", [("cy", 3)])
+    server.has("SELECT customer FROM often;", [("cy",)])
+    server.has("SELECT * FROM totals WHERE customers > 0;", [(3, 1)])  # an empty group stays
+    server.run("FORGET FROM hourly WHERE customer = 'ann';")
+    server.run("INSERT INTO visits VALUES (0, 'ann'), (1, 'bob');")
+    server.has("SELECT * FROM counts;", [("ann", 1), ("bob", 1), ("cy", 3)])
+    older = server.rows("SELECT customer FROM hourly WHERE windowstart < 10800000;")
+    assert set(older) == {("bob",), ("cy",)}
 
 
 def test_the_broker_is_away(tmp_path: Path) -> None:

@@ -56,104 +56,45 @@ def numbers(records: list[Record]) -> list[tuple[Any, Any]]:
     return sorted((json.loads(r.value or b"")["A"], json.loads(r.value or b"")["N"]) for r in records)
 
 
-@pytest.mark.parametrize("partitions", [1, pytest.param(12, marks=pytest.mark.long)])
 def test_records_are_replayed_by_the_current_version(
-    server: LoggedEngine, broker: EmbeddedBroker, topic_names: Callable[[str], str], partitions: int
+    server: LoggedEngine,
+    broker: EmbeddedBroker,
+    topic_names: Callable[[str], str],
+    kafka_admin: KafkaAdmin,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    topic = topic_names("replayed")
+    """Each once, also after a replay that ended in the middle; those that are gone are named."""
+    topic, query = topic_names("replayed"), "CSAS_COPY_2"
     server.run(
         f"CREATE STREAM s (k STRING KEY, a INT, t STRING) WITH (KAFKA_TOPIC = '{topic}', FORMAT = 'JSON',"
-        f" PARTITIONS = {partitions});"
+        " PARTITIONS = 4);"
         "CREATE STREAM copy AS SELECT k, a, LEN(t) AS n FROM s WHERE CAST(t AS INT) > 0 EMIT CHANGES;"
     )
     producer = RecordProducer(broker.bootstrap_servers)
+    rows: list[dict[str, Any]] = [
+        {"A": 1, "T": "one"}, {"A": 2, "T": "2"}, {"A": 3, "T": "three"}, {"A": "x"}, {"A": 5, "T": "five"}
+    ]  # fmt: skip
     places = [
         producer.send(
             topic, json.dumps(f"k{a % 3}").encode(), json.dumps(row).encode(), 1_000 + a, [("h", b"x")]
         )
-        for a, row in enumerate(
-            [{"A": 1, "T": "one"}, {"A": 2, "T": "2"}, {"A": 3, "T": "three"}, {"A": "x"}]
-        )
+        for a, row in enumerate(rows)
     ]
     producer.close()
-    query = "CSAS_COPY_2"
-    failed = sorted(places[i] for i in (0, 2, 3))
-    assert server.errors(query, 3) == [[p, o, 0, False] for p, o in failed]
+    assert server.errors(query, 4) == [[p, o, 0, False] for p, o in sorted(places[:1] + places[2:])]
     assert numbers(results(server, broker, 1)) == [(2, 1)]
     # with the same version all of them fail again: nothing is written, and there are new errors
-    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 2, 0)
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 3, 0)
     assert len(results(server, broker, 1)) == 1
-    found = server.errors(query, 5)
-    assert [e for e in found if e[2]] == [
-        [*places[i], 1, False] for i in sorted((0, 2), key=places.__getitem__)
-    ]
-    assert sum(e[3] for e in found) == 2
-    # the next version can compute them
+    again = [places[0], places[2], places[4]]
+    found = server.errors(query, 7)
+    assert [e for e in found if e[2]] == [[*place, 1, False] for place in sorted(again)]
+    assert sum(e[3] for e in found) == 3
+    # the next version can compute them, but what a writer that was killed has not committed is not to be seen
     server.run(
         "CREATE OR REPLACE STREAM copy AS SELECT k, a, LEN(t) AS n FROM s WHERE LEN(t) > 0 EMIT CHANGES;"
     )
-    assert server.replay(f"REPLAY ERRORS OF {query} WHERE attempt = 1;") == (2, 0, 0)
-    replayed = results(server, broker, 3)
-    assert numbers(replayed) == [(1, 3), (2, 1), (3, 5)]
-    (first,) = (r for r in replayed if numbers([r]) == [(1, 3)])
-    assert (first.partition, first.key) == (places[0][0], b'"k0"')
-    assert (first.timestamp_ms, first.headers) == (1000, (("h", b"x"),))
-    # none is sent a second time, whatever is asked for; a restart changes nothing
-    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 0, 0)
-    server.restart()
-    server.run(f"PAUSE {query};")
-    assert server.replay(f"REPLAY ERRORS OF {query};") == (0, 1, 0)
-    assert len(results(server, broker, 3)) == 3
-
-
-def test_records_that_are_gone_are_named(
-    server: LoggedEngine, broker: EmbeddedBroker, topic_names: Callable[[str], str], kafka_admin: KafkaAdmin
-) -> None:
-    topic = topic_names("gone")
-    server.run(
-        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
-        "CREATE STREAM copy AS SELECT a, 1 / a AS n FROM s EMIT CHANGES;"
-        + "INSERT INTO s (a) VALUES (0);"
-        * 3
-    )
-    server.errors("CSAS_COPY_2", 3)
-    kafka_admin.delete_topics([topic])
-    (answer,) = server.run("REPLAY ERRORS OF CSAS_COPY_2;")
-    assert (answer.replayed, answer.gone) == (0, 3)
-    assert answer.gone_records == (f"{topic}-0: 0-2",)
-
-
-@pytest.mark.long
-def test_a_replay_that_ends_in_the_middle(
-    server: LoggedEngine,
-    broker: EmbeddedBroker,
-    topic_names: Callable[[str], str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What was not committed is invisible, and the next replay does the rest, and only that."""
-    topic = topic_names("killed")
-    server.run(
-        f"CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '{topic}', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
-        "CREATE STREAM copy AS SELECT a, 1 AS n FROM s WHERE 10 / a > 0 EMIT CHANGES;"
-        + "INSERT INTO s (a) VALUES (0);"
-        * 3
-    )
-    query = "CSAS_COPY_2"
-    server.errors(query, 3)
-    server.run("CREATE OR REPLACE STREAM copy AS SELECT a, 1 AS n FROM s WHERE 10 + a > 0 EMIT CHANGES;")
-    services = server.engine.services
-    writer_id = f"_confluent-ksql-{services.config['ksql.service.id']}query_{query}-replay"
-    killed = TransactionalWriter(broker.bootstrap_servers, writer_id)
-    mark = {
-        "level": "INFO", "logger": f"processing.{query}.Replay", "time": 0, "message": None,
-        "input": {"topic": topic, "partition": 0, "offset": 0}, "replay": 1,
-    }  # fmt: skip
-    sink, log = services.metastore.require("COPY").topic, services.queries.figures.log_topic
-    assert log is not None
-    killed._producer.begin_transaction()
-    killed._producer.produce(sink, b'{"A":0,"N":1}')
-    killed._producer.produce(log, json.dumps(mark).encode())
-    killed._producer.flush()
+    killed, sink = killed_writer(server, broker, query, places[0])
     written = itertools.count(1)
 
     def write(writer: TransactionalWriter, records: list[Written]) -> None:
@@ -165,13 +106,47 @@ def test_a_replay_that_ends_in_the_middle(
         broken.setattr("ksql_spark.runtime.queries.replay._RECORDS", 1)
         broken.setattr(TransactionalWriter, "write", write)
         with pytest.raises(KsqlError, match="it is gone"):
-            server.replay(f"REPLAY ERRORS OF {query};")
-    assert server.replay(f"REPLAY ERRORS OF {query};") == (2, 0, 0)
-    assert numbers(results(server, broker, 3)) == [(0, 1)] * 3
+            server.replay(f"REPLAY ERRORS OF {query} WHERE attempt = 1;")
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE attempt = 1;") == (2, 0, 0)
+    replayed = results(server, broker, 4)
+    assert numbers(replayed) == [(1, 3), (2, 1), (3, 5), (5, 4)]
+    (first,) = (r for r in replayed if numbers([r]) == [(1, 3)])
+    assert (first.partition, first.key) == (places[0][0], b'"k0"')
+    assert (first.timestamp_ms, first.headers) == (1000, (("h", b"x"),))
     with pytest.raises(KsqlError):
         killed.write([Written(sink, None, b"{}")])
     killed.close()
-    assert server.replay(f"REPLAY ERRORS OF {query};") == (0, 0, 0)
+    # none is sent a second time, whatever is asked for; a restart changes nothing
+    assert server.replay(f"REPLAY ERRORS OF {query} WHERE stage = 'PROCESSING';") == (0, 0, 0)
+    server.restart()
+    server.run(f"PAUSE {query};")
+    assert server.replay(f"REPLAY ERRORS OF {query};") == (0, 1, 0)
+    assert len(results(server, broker, 4)) == 4
+    kafka_admin.delete_topics([topic])
+    (answer,) = server.run(f"REPLAY ERRORS OF {query};")
+    partition, offset = places[3]
+    assert (answer.replayed, answer.gone, answer.gone_records) == (0, 1, (f"{topic}-{partition}: {offset}",))
+
+
+def killed_writer(
+    server: LoggedEngine, broker: EmbeddedBroker, query: str, place: tuple[int, int]
+) -> tuple[TransactionalWriter, str]:
+    """The writer of a replay that is killed before it commits a row and its mark; and the sink."""
+    services = server.engine.services
+    writer_id = f"_confluent-ksql-{services.config['ksql.service.id']}query_{query}-replay"
+    writer = TransactionalWriter(broker.bootstrap_servers, writer_id)
+    mark = {
+        "level": "INFO", "logger": f"processing.{query}.Replay", "time": 0, "message": None,
+        "input": {"topic": services.metastore.require("S").topic, "partition": place[0], "offset": place[1]},
+        "replay": 1,
+    }  # fmt: skip
+    sink, log = services.metastore.require("COPY").topic, services.queries.figures.log_topic
+    assert log is not None
+    writer._producer.begin_transaction()
+    writer._producer.produce(sink, b'{"A":1,"N":3}')
+    writer._producer.produce(log, json.dumps(mark).encode())
+    writer._producer.flush()
+    return writer, sink
 
 
 def test_records_at_offsets(
