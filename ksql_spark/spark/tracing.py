@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import broadcast, expr
+from pyspark.sql.functions import broadcast, count, expr
 
 from ksql_spark.analyzer.rows.traced_plans import added, place, step
 from ksql_spark.analyzer.rows.tracing import Effect, Trace
@@ -28,7 +28,6 @@ from ksql_spark.spark.sources import WHOLE_TOPICS, BatchRanges
 Position = tuple[int, int]
 #: partition -> offset
 Offsets = Mapping[int, int]
-_COLUMNS = ("time", "input", "partition", "offset")
 
 
 class Place(NamedTuple):
@@ -91,18 +90,26 @@ def find(
     places = _places(batch.build(own, trace.root, frames, setting), trace)
     if at is not None:
         wanted = [
-            f"(input = {n} AND {_is_at('partition', 'offset', each)})" for n, each in enumerate(at) if each
+            f"(record.input = {n} AND {_is_at('record.partition', 'record.offset', each)})"
+            for n, each in enumerate(at)
+            if each
         ]
         places = places.filter(" OR ".join(wanted) or "false")
-    places = places.persist()
-    try:
-        counts = {row[0]: row[1] for row in places.groupBy("step").count().collect()}
-        selected = places.filter(f"step IS {'' if used else 'NOT '}NULL")
-        first = selected.orderBy(*_COLUMNS).limit(most)
-        last = selected.orderBy(*(selected[name].desc() for name in _COLUMNS)).limit(most)
-        return TracedRecords(counts, _collected(first), _collected(last)[::-1])
-    finally:
-        places.unpersist()
+    found = places.groupBy("step").agg(
+        count("*"),
+        expr(f"min_by(record, record, {most})"),
+        expr(f"max_by(record, record, {most})"),
+    )
+    counts: dict[int | None, int] = {}
+    first: list[Place] = []
+    last: list[Place] = []
+    for name, number, lowest, highest in found.collect():
+        counts[name] = number
+        if (name is None) == used:
+            first += [Place._make([*each, name]) for each in lowest]
+            last += [Place._make([*each, name]) for each in highest]
+    first, last = (sorted(each, key=lambda of: of[:-1]) for each in (first, last))
+    return TracedRecords(counts, first[:most], last[-most:])
 
 
 @dataclass(frozen=True)
@@ -174,13 +181,11 @@ def differences(
     changes = differing.groupBy("key").agg(
         expr("max(if(n < 0, row, NULL)) AS before"), expr("max(if(n > 0, row, NULL)) AS after")
     )
-    changes = changes.persist()
-    try:
-        first = changes.orderBy("key").limit(most).collect()
-        rows_of = [[None if value is None else bytes(value) for value in each] for each in first]
-        return changes.count(), [Change(key or b"", before, after) for key, before, after in rows_of]
-    finally:
-        changes.unpersist()
+    # a struct is never NULL, other than its key
+    of_all = changes.agg(count("*"), expr(f"min_by(struct(key, before, after), struct(key), {most})"))
+    ((number_of_all, first),) = of_all.collect()
+    rows_of = [[None if value is None else bytes(value) for value in each] for each in first or ()]
+    return number_of_all, [Change(key or b"", before, after) for key, before, after in rows_of]
 
 
 def written(
@@ -367,18 +372,19 @@ def _changes(
 
 
 def _places(frame: DataFrame, trace: Trace) -> DataFrame:
-    """The records of the rows, each once, with the first step that drops all rows that it is part of."""
+    """Each record of the rows once, as a struct (time, input, partition, offset), and ``step``: the first
+    that drops all rows that it is part of.
+    """
     records = ", ".join(
         f"struct({time} AS time, {number} AS input, {partition} AS partition, {offset} AS offset)"
         for number, _ in enumerate(trace.inputs)
         for time, partition, offset in [map(quoted, place(number))]
     )
     rows = frame.selectExpr(f"explode(array({records})) AS record", f"{_dropped_by(trace)} AS step")
-    distinct = rows.filter("record.offset IS NOT NULL").selectExpr("record.*", "step")
+    there = rows.filter("record.offset IS NOT NULL")
     if not _repeats(trace.root):
-        return distinct
-    first = "if(bool_or(step IS NULL), NULL, min(step)) AS step"
-    return distinct.groupBy(*_COLUMNS).agg(expr(first))
+        return there
+    return there.groupBy("record").agg(expr("if(bool_or(step IS NULL), NULL, min(step)) AS step"))
 
 
 def _dropped_by(trace: Trace) -> str:
@@ -390,7 +396,3 @@ def _dropped_by(trace: Trace) -> str:
 def _repeats(node: Node) -> bool:
     """Whether a record can be part of several rows."""
     return isinstance(node, (BatchJoin, FlatMap)) or any(map(_repeats, children(node)))
-
-
-def _collected(frame: DataFrame) -> list[Place]:
-    return [Place(*row) for row in frame.select(*_COLUMNS, "step").collect()]
