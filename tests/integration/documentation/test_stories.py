@@ -1,6 +1,6 @@
 """The stories of ``examples``: each one's results are those that a few lines of Python compute.
 
-All but one run by default, all with STORIES=all (``make test-stories``).
+Those that take a second or two run by default, all of them with STORIES=all (``make test-stories``).
 """
 
 from __future__ import annotations
@@ -123,6 +123,7 @@ def test_word_count(tell: Tell) -> None:
     assert run.shown() == 2
 
 
+@slow
 def test_inventory(tell: Tell, engine: Engine) -> None:
     run = tell("inventory", {"sales": 150, "restocks": 50})
     stock: Counter[str] = Counter()
@@ -266,6 +267,7 @@ def test_sensors(tell: Tell) -> None:
     assert run.shown() == 3
 
 
+@slow
 def test_corrections(make_engine: Callable[..., Engine], tmp_path: Path) -> None:
     grace_ms = 30_000
 
@@ -318,6 +320,7 @@ def test_corrections(make_engine: Callable[..., Engine], tmp_path: Path) -> None
     engine.execute(Request("DROP TABLE minute_averages; DROP STREAM readings DELETE TOPIC;"))
 
 
+@slow
 def test_customer_360(tell: Tell) -> None:
     run = tell("customer-360", {"customers": 40, "loyalty": 30, "invoices": 150})
     customers = {e.key: e.values for e in run.events["customers"]}
@@ -354,6 +357,7 @@ def test_customer_360(tell: Tell) -> None:
     assert run.shown() == 3
 
 
+@slow
 def test_kappa(tell: Tell, execute: Callable[[str], Any]) -> None:
     def watched(run: StoryRun, least: float) -> dict[str, tuple[int, float]]:
         cards = by(
@@ -379,6 +383,7 @@ def test_kappa(tell: Tell, execute: Callable[[str], Any]) -> None:
     assert new == served
 
 
+@slow
 def test_history(tell: Tell, engine: Engine, tmp_path: Path) -> None:
     run = tell("history", {"rides": 100})
     # retention has removed the past, and the archive has all
