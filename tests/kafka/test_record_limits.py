@@ -13,8 +13,9 @@ from ksql_spark.kafka.producer import RecordProducer
 from ksql_spark.kafka.record_limits import Record, RecordLimits
 
 NOW_MS = int(time.time() * 1000)
-HOUR_MS = 3600 * 1000
-LIMITED = {"message.timestamp.before.max.ms": str(HOUR_MS), "message.timestamp.after.max.ms": str(HOUR_MS)}
+#: a run may take hours: NOW_MS is that of its beginning
+DAY_MS = 24 * 3600 * 1000
+LIMITED = {"message.timestamp.before.max.ms": str(DAY_MS), "message.timestamp.after.max.ms": str(DAY_MS)}
 SMALL = {"max.message.bytes": "5000"}
 
 
@@ -27,9 +28,9 @@ SMALL = {"max.message.bytes": "5000"}
         (SMALL, (b"k", b"x" * 4929, NOW_MS), (b"k", b"x" * 4930, NOW_MS)),
         (SMALL, (None, b"x" * 4930, NOW_MS), (None, b"x" * 4931, NOW_MS)),
         ({}, (b"k", b"x" * 999_963, NOW_MS), (b"k", b"x" * 999_964, NOW_MS)),
-        (LIMITED, (b"k", b"v", NOW_MS - HOUR_MS // 2), (b"k", b"v", NOW_MS - 2 * HOUR_MS)),
-        (LIMITED, (b"k", b"v", NOW_MS + HOUR_MS // 2), (b"k", b"v", NOW_MS + 2 * HOUR_MS)),
-        ({**LIMITED, "message.timestamp.type": "LogAppendTime"}, (b"k", b"v", NOW_MS + 2 * HOUR_MS), None),
+        (LIMITED, (b"k", b"v", NOW_MS - DAY_MS // 2), (b"k", b"v", NOW_MS - 2 * DAY_MS)),
+        (LIMITED, (b"k", b"v", NOW_MS + DAY_MS // 2), (b"k", b"v", NOW_MS + 2 * DAY_MS)),
+        ({**LIMITED, "message.timestamp.type": "LogAppendTime"}, (b"k", b"v", NOW_MS + 2 * DAY_MS), None),
     ],
 )
 def test_it_refuses_what_the_broker_refuses(
