@@ -161,7 +161,8 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
             if master == "standalone":
                 cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
                 master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
-            process = SparkProcess(folder, memory="2g", master=master, settings=settings)
+            # that of three workers: each broadcast of a batch takes a block of 64 MB
+            process = SparkProcess(folder, memory="4g", master=master, settings=settings)
             stack.callback(process.stop)
             process.start()
             yield process
