@@ -19,6 +19,7 @@ IDS = SAMPLE.read_text(encoding="utf-8").splitlines()
 
 pytestmark = [
     pytest.mark.kafka,
+    pytest.mark.long,
     pytest.mark.skipif(RUNNER is None, reason="the conformance cases are not part of this project"),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="watching processes needs /proc"),
 ]
