@@ -274,6 +274,14 @@ def test_named_targets_of_make_exist(path: Path) -> None:
     assert set(commands) <= targets
 
 
+def test_what_targets_of_make_run_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    paths = re.findall(r"(?<=\s)tests/[\w/.]+", makefile)
+    modules = [name.replace(".", "/") for name in re.findall(r"-m ((?:tests|bench)[\w.]+)", makefile)]
+    found = [*paths, *(f"{name}.py" if (ROOT / f"{name}.py").exists() else name for name in modules)]
+    assert len(found) > 20 and [path for path in found if not (ROOT / path).exists()] == []
+
+
 # ---- statements ----------------------------------------------------------------------------------------
 
 #: pages whose statements build on each other, from top to bottom
