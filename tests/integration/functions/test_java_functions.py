@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -16,11 +15,16 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
 from tests.integration.functions import java_jars
-from tests.integration.functions.function_server import Server, started
+from tests.integration.functions.function_server import Server
 
 pytestmark = pytest.mark.kafka
 
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "java-functions.md"
+PROPERTIES = {
+    "ksql.service.id": "java_functions_",
+    "ksql.functions.formula.base.value": "100",
+    "ksql.functions._global_.offset": "1000",
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,29 +38,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (sources / "Area.java").write_text(code)
     java_jars.compiled(folder, "area.jar", sources)
     return folder
-
-
-@pytest.fixture(scope="module")
-def reports() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def server(
-    broker: EmbeddedBroker,
-    spark_process: SparkProcess,
-    folder: Path,
-    reports: list[str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Server]:
-    properties = {
-        "ksql.service.id": "java_functions_",
-        "ksql.functions.formula.base.value": "100",
-        "ksql.functions._global_.offset": "1000",
-    }
-    data = tmp_path_factory.mktemp("data")
-    with started(broker, spark_process, folder, data, reports, properties) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,13 +14,14 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess
-from tests.integration.functions.function_server import Server, started
+from tests.integration.functions.function_server import Server
 from tests.waiting import TIMEOUT_S
 
 pytestmark = pytest.mark.kafka
 pytest.importorskip("pyarrow")
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "functions"
+PROPERTIES = {"ksql.service.id": "user_functions_", "ksql.create.function.enabled": "true"}
 
 BROKEN = "def nothing(:\n"
 PICKY = '''
@@ -76,25 +76,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken.py").write_text(BROKEN)
     (folder / "_helper.py").write_text("raise RuntimeError('not to be loaded by itself')\n")
     return folder
-
-
-@pytest.fixture(scope="module")
-def reports() -> list[str]:
-    return []
-
-
-@pytest.fixture(scope="module")
-def server(
-    broker: EmbeddedBroker,
-    spark_process: SparkProcess,
-    folder: Path,
-    reports: list[str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Server]:
-    properties = {"ksql.service.id": "user_functions_", "ksql.create.function.enabled": "true"}
-    data = tmp_path_factory.mktemp("data")
-    with started(broker, spark_process, folder, data, reports, properties) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
