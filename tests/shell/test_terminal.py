@@ -173,7 +173,7 @@ def test_a_session(terminal: Terminal, engine: FakeEngine, tmp_path: Path) -> No
     terminal.expect("Type help for help")
     terminal.expect("running")
     until(lambda: "DESCRIBE FUNCTION" in engine.requests[-1].text)  # the last that completion asks for
-    time.sleep(1)
+    time.sleep(1)  # nothing on the screen shows that the answer has come
     # completion, and what a query says at its end
     terminal.type("SELECT * FROM RID\t")
     terminal.expect("ES")
