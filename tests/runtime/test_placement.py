@@ -21,6 +21,7 @@ from ksql_spark.runtime.cluster import rebalancing as moves
 from ksql_spark.runtime.cluster.placement import SLOTS, Placement, Slots
 from ksql_spark.runtime.command_log import command_topic
 from ksql_spark.spark import jvm
+from tests.log_records import logged_error
 from tests.waiting import until
 
 TIMEOUT_S = 60.0
@@ -326,4 +327,4 @@ def test_a_fault_in_leaving_the_group_is_told(
     monkeypatch.setattr(jvm, "remove_member", faulty)
     assert not one.forget("group", "a")
     (record,) = caplog.records
-    assert record.levelname == "ERROR" and "not callable" in caplog.text
+    assert record.levelname == "ERROR" and "not callable" in logged_error(record)
