@@ -98,7 +98,7 @@ console-pictures: $(NODE) setup ## pictures of all pages of the console, of the 
 
 test-console: $(NODE) setup ## the console: types, unit tests, whether what is shipped is what the sources make, and in Chromium
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
-	@$(BIN)/python -m pytest -q tests/server/test_console.py tests/integration/clients/test_console.py $(ARGS)
+	@$(BIN)/python -m pytest -q tests/server/routes/test_console.py tests/integration/clients/test_console.py $(ARGS)
 
 cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)

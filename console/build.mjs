@@ -10,7 +10,7 @@ import { build } from "esbuild";
 const root = dirname(fileURLToPath(import.meta.url));
 const dist = join(root, "dist");
 
-// what decides what is built; tests/server/test_console.py hashes the same files in the same way
+// what decides what is built; tests/server/routes/test_console.py hashes the same files in the same way
 const DECIDING = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json", "../examples/taxi/taxi.sql"];
 
 function files(folder) {

@@ -43,7 +43,7 @@ WAITING_MODULES = {
     "tests/kafka/test_membership.py",
     "tests/lake/test_compaction.py",
     "tests/runtime/test_placement.py",
-    "tests/server/test_connections.py",
+    "tests/server/protocol/test_connections.py",
     "tests/server/test_main.py",
     "tests/shell/test_main.py",
     "tests/shell/test_terminal.py",

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from ksql_spark.config import Config
 from ksql_spark.server.host import Host
 from ksql_spark.server.protocol import http
-from ksql_spark.server.protocol.http import TlsSettings, has_http2, tls_settings
-from tests.certificates import make
+from ksql_spark.server.protocol.http import has_http2
 from tests.server.app_client import AppClient
 from tests.server.fake_engine import FakeEngine
 from tests.server.live_server import LiveServer
-from tests.server.postgres_port import PgEngine, Port
 
 
 @pytest.fixture
@@ -47,29 +43,3 @@ def both(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setattr(http, "has_http2", lambda: False)
     elif not has_http2():
         pytest.skip("zttp is not installed")
-
-
-@pytest.fixture
-def tls(tmp_path: Path) -> TlsSettings:
-    make(tmp_path, "server")
-    return tls_settings(
-        Config(
-            {
-                "listeners": "https://127.0.0.1:0",
-                "ksql.server.tls.certificate": str(tmp_path / "server.pem"),
-                "ksql.server.tls.key": str(tmp_path / "server.key"),
-            }
-        )
-    )
-
-
-@pytest.fixture
-def pg_engine() -> PgEngine:
-    return PgEngine()
-
-
-@pytest.fixture
-def port(pg_engine: PgEngine) -> Iterator[Port]:
-    """A port for PostgreSQL's clients."""
-    with Port(pg_engine) as running:
-        yield running

@@ -79,7 +79,7 @@ def test_without_prometheus_client_there_are_none(host: Host, monkeypatch: pytes
 
 
 def test_the_dashboard_shows_figures_that_there_are() -> None:
-    path = Path(__file__).parents[2] / "docker" / "grafana.json"
+    path = Path(__file__).parents[3] / "docker" / "grafana.json"
     dashboard = json.loads(path.read_text(encoding="utf-8"))
     shown = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", ())]
     endings = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_sum", "_count"]}
@@ -92,7 +92,7 @@ def test_the_dashboard_shows_figures_that_there_are() -> None:
 
 
 def test_the_dashboard_uses_labels_that_there_are() -> None:
-    path = Path(__file__).parents[2] / "docker" / "grafana.json"
+    path = Path(__file__).parents[3] / "docker" / "grafana.json"
     labels = {m.name: {*m.labels} for m in MEASURES}
     labels |= {"requests": {"path", "status"}, "request_seconds": {"path"}}
     for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]:
@@ -108,7 +108,7 @@ def test_the_dashboard_uses_labels_that_there_are() -> None:
 
 
 def test_the_reference_names_every_measure() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "rest-protocol.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "rest-protocol.md").read_text(encoding="utf-8")
     rows = re.findall(rf"^\| (`{PREFIX}[^|]+)\|", page, re.MULTILINE)
     described = set(re.findall(rf"`{PREFIX}(\w+)`", " ".join(rows)))
     ours = {m.name + ("_total" if m.kind == "counter" else "") for m in MEASURES}

@@ -21,7 +21,7 @@ from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import DATE, FLOAT8, INT4, JSON, TEXT, array_of
 from ksql_spark.types import BIGINT, STRING, VARIANT
 from tests.server.fake_engine import FakeStream
-from tests.server.postgres_port import Port
+from tests.server.postgres.port import Port
 
 
 def written(port: Port) -> list[Any]:

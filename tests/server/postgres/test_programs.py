@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.postgres_port import Port
+from tests.server.postgres.port import Port
 
 
 @pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")

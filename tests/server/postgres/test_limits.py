@@ -29,7 +29,7 @@ from ksql_spark.server.postgres.relations import relations
 from ksql_spark.server.security.authentication import ANYBODY, Principal
 from ksql_spark.types import BIGINT
 from tests.server.fake_engine import FakeStream
-from tests.server.postgres_port import SOON_S, Port
+from tests.server.postgres.port import SOON_S, Port
 
 Make = Callable[[int], str]
 

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.server.postgres_port import PgEngine, Port
+from tests.server.postgres.port import PgEngine, Port
 
 #: Grafana's test whether a schema is in the search path
 _IN_PATH = """quote_ident(table_schema) IN (

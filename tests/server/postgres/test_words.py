@@ -21,7 +21,7 @@ from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
 from ksql_spark.types import STRING
 from tests.server.fake_engine import UCASE, FakeStream, described
-from tests.server.postgres_port import SOON_S, Port
+from tests.server.postgres.port import SOON_S, Port
 
 SESSION = Session("ada", {}, 1)
 

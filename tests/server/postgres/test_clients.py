@@ -59,7 +59,7 @@ from ksql_spark.types import (
 from tests.certificates import make
 from tests.server import fake_engine
 from tests.server.fake_engine import FakeStream
-from tests.server.postgres_port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
+from tests.server.postgres.port import CATALOGS, COLUMNS, SOON_S, VALUES, PgEngine, Port
 
 EXPECTED = (
     True, -7, 2**62, -1.5, "it's \t\\ \n", datetime.date(1969, 12, 31), datetime.time(23, 59, 59, 999_000),

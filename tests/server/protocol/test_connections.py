@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,9 +20,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.server.protocol.connections import Http2Position, JoiningTransport, Limits
-from ksql_spark.server.protocol.http import TURN_FRAMES, TlsSettings, has_http2
+from ksql_spark.server.protocol.http import TURN_FRAMES, TlsSettings, has_http2, tls_settings
+from tests.certificates import make
 from tests.server.fake_engine import FakeEngine, FakeStream
 from tests.server.live_server import SOON_S, LiveServer, connected, trusting
 
@@ -33,6 +36,20 @@ PATIENT = Limits(idle_s=2.0)
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 NO_SETTINGS = b"\0\0\0\4\0\0\0\0\0"
 WINDOW_UPDATE = b"\0\0\4\x08\0\0\0\0\0\0\0\0\1"
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> TlsSettings:
+    make(tmp_path, "server")
+    return tls_settings(
+        Config(
+            {
+                "listeners": "https://127.0.0.1:0",
+                "ksql.server.tls.certificate": str(tmp_path / "server.pem"),
+                "ksql.server.tls.key": str(tmp_path / "server.key"),
+            }
+        )
+    )
 
 
 def push_query(engine: FakeEngine) -> FakeStream:

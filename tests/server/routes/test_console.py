@@ -20,7 +20,7 @@ from tests.server.app_client import AppClient
 from tests.server.fake_engine import FakeEngine
 from tests.server.live_server import LiveServer, connected
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES, SHIPPED = ROOT / "console", ROOT / "ksql_spark" / "console"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8"}
 #: what decides what is built, besides src/: as in console/build.mjs
