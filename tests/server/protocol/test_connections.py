@@ -466,7 +466,7 @@ def test_rows_keep_a_push_query(engine: FakeEngine) -> None:
     ):
         lines = response.iter_lines()
         next(lines)
-        while time.monotonic() < until:
+        while time.monotonic() < until and not stream.closed.wait(0.05):
             stream.rows.put(Row(["a"]))
             assert json.loads(next(lines)) == ["a"]
 
@@ -477,7 +477,7 @@ def test_rows_keep_a_websocket(engine: FakeEngine) -> None:
     until = time.monotonic() + 2 * PATIENT.idle_s
     with LiveServer(engine, limits=PATIENT) as live, web_socket(live) as websocket:
         websocket.recv(SOON_S)
-        while time.monotonic() < until:
+        while time.monotonic() < until and not stream.closed.wait(0.05):
             stream.rows.put(Row(["a"]))
             assert "a" in str(websocket.recv(SOON_S))
 
