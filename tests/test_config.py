@@ -124,10 +124,13 @@ def _texts(tree):
 
 
 def _code():
-    """The syntax trees of all modules; of the configuration only the class that reads."""
+    """The syntax trees of modules that name properties; of the configuration only the class that reads."""
     for package in ("ksql_spark", "server"):
         for file in sorted((Path(__file__).parents[1] / package).rglob("*.py")):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
+            text = file.read_text(encoding="utf-8")
+            if not re.search("config|settings|propert", text, re.I):
+                continue
+            tree = ast.parse(text)
             if file.parent.name != "config":
                 yield tree
             elif file.name == "values.py":
@@ -141,18 +144,21 @@ def _asked_for():
     for tree in trees:
         for name, texts in _names_bound(tree).items():
             bound.setdefault(name, set()).update(texts)
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Subscript):
-                used = [node.slice]
-            elif isinstance(node, ast.Call):
-                # by keyword only errors name properties, but settings= is what an aggregate reads
-                used = [*node.args, *(k.value for k in node.keywords if k.arg == "settings")]
-            else:
-                continue
-            for part in used:
-                inner = part.value if isinstance(part, ast.Subscript) else part
-                asked |= _texts(part) | bound.get(getattr(inner, "id", ""), set())
+    below = [(tree, False) for tree in trees]
+    while below:
+        node, is_asked = below.pop()
+        used = []
+        if isinstance(node, ast.Subscript):
+            used = [node.slice]
+        elif isinstance(node, ast.Call):
+            # by keyword only errors name properties, but settings= is what an aggregate reads
+            used = [*node.args, *(k for k in node.keywords if k.arg == "settings")]
+        elif is_asked and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            asked.add(node.value)
+        for part in used:
+            inner = part.value if isinstance(part, (ast.Subscript, ast.keyword)) else part
+            asked |= bound.get(getattr(inner, "id", ""), set())
+        below += [(child, is_asked or child in used) for child in ast.iter_child_nodes(node)]
     return asked
 
 

@@ -240,9 +240,19 @@ def _words_of_code() -> frozenset[str]:
     return frozenset(word for text in _code() for word in re.findall(r"\w+", text))
 
 
+@functools.cache
+def _texts_of_classes() -> dict[str, list[str]]:
+    """Class -> the texts of the files that have it."""
+    texts: dict[str, list[str]] = {}
+    for text in _code():
+        for cls in set(re.findall(r"\b(?:class|interface|record) (\w+)", text)):
+            texts.setdefault(cls, []).append(text)
+    return texts
+
+
 def _has_member(cls: str, member: str) -> bool:
     """Whether a file has both, as far as the class is ours."""
-    texts = [text for text in _code() if re.search(rf"\b(class|interface|record) {cls}\b", text)]
+    texts = _texts_of_classes().get(cls, [])
     return not texts or any(re.search(rf"\b{member}\b", text) for text in texts)
 
 

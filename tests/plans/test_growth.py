@@ -26,8 +26,8 @@ from tests.analyzer.binding import bind_statement, run
 from tests.analyzer.plan_checks import expressions_of
 
 TIMES = (8, 32, 96)
-#: what one more costs from the second to the third of TIMES, by what it costs up to there: 1 for linear costs,
-#: 3.2 for quadratic ones
+#: what one more costs from the second to the third of TIMES, by what it costs from the first to the second: 1
+#: for linear costs, 3.2 for quadratic ones
 MOST = 1.2
 #: those by which what one more costs grows for a while, and no more from a hundred on
 STEEPER = {" || ": 1.5}

@@ -9,7 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ksql_spark.server import main as server_main
 from ksql_spark.server import running
 from ksql_spark.server.main import _bind, main
 from ksql_spark.server.running import between_requests_s
+from tests.server.fake_engine import FakeEngine
 from tests.waiting import TIMEOUT_S
 
 SERVER = Path(__file__).with_name("fake_server.py")
@@ -74,6 +75,19 @@ def run(tmp_path: Path) -> Iterator[object]:
         process.process.communicate()
 
 
+@pytest.fixture
+def refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Starts a server in this process, which must end at once; returns the line that says why."""
+
+    def start(*arguments: str) -> str:
+        assert main(["--data-dir", str(tmp_path / "data"), *arguments], FakeEngine) == 1
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        return err
+
+    return start
+
+
 def test_a_server_starts_again_in_the_same_process_at_the_same_ports(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,11 +116,21 @@ def test_says_what_it_starts_and_stops_on_sigterm(run, tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
 
 
-def test_its_log_names_properties_that_change_nothing(run, tmp_path: Path) -> None:
+def test_a_file_of_properties(run, tmp_path: Path) -> None:
+    """It listens at several addresses, closes idle connections, and logs properties that change nothing."""
     file = tmp_path / "server.properties"
-    file.write_text("ksql.metastore.backup.location=/backup\nksql.service.id=mine_\n")
-    process = run("--listen", "127.0.0.1:0", "--properties", str(file))
-    process.until("ready:")
+    file.write_text(
+        "listeners=http://127.0.0.1:0,http://localhost:0\nksql.idle.connection.timeout.seconds=1\n"
+        "ksql.metastore.backup.location=/backup\nksql.service.id=mine_\n"
+    )
+    process = run("--properties", str(file))
+    port = int(process.until("ready: http://127.0.0.1:").split(" in ")[0].rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=SOON_S) as sock:
+        sock.sendall(b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = b""
+        while piece := sock.recv(65_536):
+            answer += piece
+    assert answer.startswith(b"HTTP/1.1 200")
     process.process.send_signal(signal.SIGTERM)
     assert process.end()[0] == 0
     log = (tmp_path / "data" / "logs" / "server.log").read_text()
@@ -210,14 +234,13 @@ def test_folders_of_connectors_may_be_several(monkeypatch: pytest.MonkeyPatch) -
     assert configs[0]["ksql.spark.connect.plugins"] == ["/a", "/b", "/c"]
 
 
-def test_taken_port_is_one_line(run) -> None:
+def test_taken_port_is_one_line(refused) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        code, out, err = run("--listen", f"127.0.0.1:{port}").end()
-    assert (code, out) == (1, "")
-    assert err == (
+        line = refused("--listen", f"127.0.0.1:{port}")
+    assert line == (
         f"ksql-spark server: Port {port} on 127.0.0.1 is already in use. Stop the program that uses it "
         f"(perhaps another ksql-spark server), or choose another port with --listen 127.0.0.1:{port + 1}.\n"
     )
@@ -239,30 +262,6 @@ def test_a_free_port_where_the_usual_one_is_taken(
     assert seen[0]._chosen_ports == ["--listen", f"127.0.0.1:{used[1]}"]
 
 
-def test_listens_at_several_addresses(run, tmp_path: Path) -> None:
-    file = tmp_path / "server.properties"
-    file.write_text("listeners=http://127.0.0.1:0,http://localhost:0\n")
-    process = run("--properties", str(file))
-    assert process.until("ready: http://127.0.0.1:")
-    process.process.send_signal(signal.SIGTERM)
-    assert process.end()[0] == 0
-
-
-def test_idle_connections_are_closed_as_the_property_says(run, tmp_path: Path) -> None:
-    file = tmp_path / "server.properties"
-    file.write_text("ksql.idle.connection.timeout.seconds=1\n")
-    process = run("--listen", "127.0.0.1:0", "--properties", str(file))
-    port = int(process.until("ready: http://127.0.0.1:").split(" in ")[0].rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=SOON_S) as sock:
-        sock.sendall(b"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        answer = b""
-        while piece := sock.recv(65_536):
-            answer += piece
-    assert answer.startswith(b"HTTP/1.1 200")
-    process.process.send_signal(signal.SIGTERM)
-    assert process.end()[0] == 0
-
-
 @pytest.mark.parametrize(
     ("values", "seconds"),
     [
@@ -276,28 +275,20 @@ def test_how_long_connections_without_requests_are_kept(values: dict[str, Any], 
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1", "8088", "127.0.0.1:many", "127.0.0.1:99999"])
-def test_address_that_makes_no_sense(run, listen: str) -> None:
-    code, _, err = run("--listen", listen).end()
-    assert code == 1
-    assert err.count("\n") == 1
-    assert "give a host and a port" in err
+def test_address_that_makes_no_sense(refused, listen: str) -> None:
+    assert "give a host and a port" in refused("--listen", listen)
 
 
-def test_unknown_property_is_one_line(run, tmp_path: Path) -> None:
+def test_unknown_property_is_one_line(refused, tmp_path: Path) -> None:
     file = tmp_path / "server.properties"
     file.write_text("ksql.servise.id=x\n")
-    code, _, err = run("--properties", str(file)).end()
-    assert code == 1
-    assert err.count("\n") == 1
-    assert "ksql.servise.id" in err
+    assert "ksql.servise.id" in refused("--properties", str(file))
 
 
-def test_data_folder_that_cannot_be_written_is_one_line(run, tmp_path: Path) -> None:
+def test_data_folder_that_cannot_be_written_is_one_line(refused, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    code, _, err = run("--listen", "127.0.0.1:0").end()
-    assert code == 1
-    assert err.startswith("ksql-spark server: Cannot write to the data folder ")
-    assert err.count("\n") == 1
+    line = refused("--listen", "127.0.0.1:0")
+    assert line.startswith("ksql-spark server: Cannot write to the data folder ")
 
 
 def test_a_wrong_address_for_clients_of_postgresql(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def places(value: Any) -> Iterator[Any]:
 
 def texts(body: dict[str, Any]) -> Iterator[str]:
     """``body`` with each hostile number in each of its places."""
-    for changed in places({**body, **MORE}):
+    for changed in places(body):
         for number in HOSTILE:
             yield json.dumps(changed).replace(f'"{PLACE}"', number)
 
@@ -94,7 +94,8 @@ def texts(body: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("path", sorted(BODIES))
 def test_a_number_in_a_body_is_no_error_of_the_server(host: Host, engine: FakeEngine, path: str) -> None:
     engine.cluster.has_heartbeats = engine.cluster.has_lags = True
-    sent = [("POST", path, text.encode(), {}) for text in texts(BODIES[path])]
+    body = BODIES[path] | (MORE if path in ("/ksql", "/query", "/query-stream", "/inserts-stream") else {})
+    sent = [("POST", path, text.encode(), {}) for text in texts(body)]
     if path in ("/heartbeat", "/lag"):  # what is noted of one server must not break what others are told
         sent = [request for each in sent for request in (each, ("GET", "/clusterStatus", b"", {}))]
     found = answers(host, sent)
