@@ -19,7 +19,8 @@ from ksql_spark.types import BOOLEAN, DOUBLE, INTEGER, STRING
 
 pytestmark = pytest.mark.spark
 
-CONDITIONS = 400
+#: how many are tried, and how many by make test-long
+CONDITIONS, MORE = 100, 400
 COLUMNS = {"A": INTEGER, "B": INTEGER, "X": DOUBLE, "S": STRING, "T": STRING, "P": BOOLEAN, "Q": BOOLEAN}
 VALUES: dict[str, tuple[Any, ...]] = {
     "A": (None, 1, 2), "B": (None, 2), "X": (None, 1.0, 2.5), "S": (None, "a", "ab"), "T": (None, "a"),
@@ -129,7 +130,13 @@ def base() -> duckdb.DuckDBPyConnection:
 BATCH = 20
 
 
-@pytest.mark.parametrize("first", range(0, CONDITIONS, BATCH))
+@pytest.mark.parametrize(
+    "first",
+    [
+        *range(0, CONDITIONS, BATCH),
+        *(pytest.param(first, marks=pytest.mark.long) for first in range(CONDITIONS, MORE, BATCH)),
+    ],
+)
 def test_conditions_are_those_of_duckdb(frame: Any, base: duckdb.DuckDBPyConnection, first: int) -> None:
     texts = [Generator(seed).condition() for seed in range(first, first + BATCH)]
     columns = [lower(bound(text)) for text in texts]

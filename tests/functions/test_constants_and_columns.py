@@ -41,8 +41,7 @@ from .binding import call, canonical, same
 
 pytestmark = pytest.mark.spark
 
-FEW = settings(
-    max_examples=3,
+GENERATED = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
@@ -144,9 +143,21 @@ def _projection(calls: list[Call]) -> list[str]:
 
 
 @pytest.mark.parametrize("start", range(0, len(CALLS), _BATCH))
-@FEW
+@settings(GENERATED, max_examples=1)
 @given(data=st.data())
 def test_constants_and_columns_give_the_same(local_spark: Any, start: int, data: st.DataObject) -> None:
+    check(local_spark, start, data)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(0, len(CALLS), _BATCH))
+@settings(GENERATED, max_examples=10)
+@given(data=st.data())
+def test_more_constants_and_columns(local_spark: Any, start: int, data: st.DataObject) -> None:
+    check(local_spark, start, data)
+
+
+def check(local_spark: Any, start: int, data: st.DataObject) -> None:
     constant: list[Call] = []
     from_columns: list[Call] = []
     columns: list[str] = []

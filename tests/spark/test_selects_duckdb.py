@@ -32,7 +32,8 @@ from tests.spark.random_selects import COLUMNS, TABLES, Generator
 
 pytestmark = pytest.mark.spark
 
-COUNT = int(os.environ.get("SELECTS", "40"))
+COUNT = int(os.environ.get("SELECTS", "16"))
+MORE = 100
 FIRST = int(os.environ.get("SEED", "0"))
 #: EXISTS beside several rows of VALUES; CUBE of no rows, alone and within other queries
 _FAILED_ONCE = (145, 209, 363, 472)
@@ -189,3 +190,11 @@ def test_selects_give_what_duckdb_gives(
 ) -> None:
     found = differences([*range(FIRST, FIRST + COUNT), *_FAILED_ONCE], store, base, session)
     assert not found, "\n\n".join([f"{len(found)} of {COUNT} differ:", *found])
+
+
+@pytest.mark.long
+def test_more_selects_give_what_duckdb_gives(
+    store: MetaStore, base: duckdb.DuckDBPyConnection, session: SparkSession
+) -> None:
+    found = differences(range(FIRST + COUNT, FIRST + COUNT + MORE), store, base, session)
+    assert not found, "\n\n".join([f"{len(found)} of {MORE} differ:", *found])

@@ -130,6 +130,9 @@ def test_both_ways(told: Callable[[str], dict[str, Any]], written: Callable[...,
     assert (found["MANY"]["outcome"], found["MANY"]["reasons"]) == ("dropped", ["WHERE (N > 1) is not true"])
     assert (found["PAID"]["outcome"], found["PAID"]["rows"]) == ("dropped", [])
 
+    # each answer would be about all queries again
+    told("DROP TABLE big; DROP TABLE takings; DROP STREAM paid; DROP TABLE hops; DROP STREAM many;")
+
     # put back: it is in the row, beside another late one, but not beside one that came after
     told("INSERT INTO orders (ROWTIME, id, item, n) VALUES (51000, 'o5', 'tea', 2);")
     query = found["PER_MINUTE"]["queryId"]
