@@ -178,7 +178,6 @@ class FakeStream(QueryStream):
         self.rows.put(None)
 
     def read(self, timeout_s: float) -> Rows | None:
-        """As QueryStream.read."""
         rows = Rows()
         while not self.closed.is_set():
             empty = self.rows.empty()
@@ -198,7 +197,6 @@ class FakeStream(QueryStream):
         return None
 
     def close(self) -> None:
-        """As QueryStream.close."""
         self.closed.set()
         self.rows.put(None)
 
@@ -213,15 +211,12 @@ class LiveStream(FakeStream):
         self._on_arrival: list[Callable[[], None]] = []
 
     def when_arrived(self, on_arrival: Callable[[], None]) -> None:
-        """As QueryStream.when_arrived."""
         self._on_arrival.append(on_arrival)
 
     def read(self, timeout_s: float) -> Rows | None:
-        """As QueryStream.read."""
         return None if self.closed.is_set() else Rows()
 
     def close(self) -> None:
-        """As QueryStream.close."""
         super().close()
         for call in self._on_arrival:
             call()
@@ -242,7 +237,6 @@ class FakeInserter:
         self._error: KsqlError | None = None
 
     def insert(self, lines: Iterable[bytes]) -> bool:
-        """As RowInserter.insert."""
         for line in lines:
             if b"bad" in line:
                 self._error = KsqlError("BAD_REQUEST", reason="a bad row")
@@ -252,21 +246,17 @@ class FakeInserter:
         return self._error is None
 
     def acknowledged(self) -> Acknowledged:
-        """As RowInserter.acknowledged."""
         first, self._reported = self._reported, len(self.rows)
         return Acknowledged(first, self._reported, self._error)
 
     @property
     def is_idle(self) -> bool:
-        """As RowInserter.is_idle."""
         return self._reported == len(self.rows)
 
     def finish(self) -> None:
-        """As RowInserter.finish."""
         self.is_finished = True
 
     def close(self) -> None:
-        """As RowInserter.close."""
         self.closed = True
 
 
@@ -279,7 +269,6 @@ class FakeCluster:
         self.lags: dict[str, Any] = {}
 
     def status(self) -> dict[str, HostStatus]:
-        """As Cluster.status."""
         return {
             server: HostStatus(
                 host_alive=True,
@@ -291,35 +280,29 @@ class FakeCluster:
         }
 
     def metadata_for_key(self, table: str, key: Any) -> KeyQueryMetadata:
-        """As Cluster.metadata_for_key."""
         return KeyQueryMetadata(
             table=table, topic="t", partition=len(key), active_host=HostInfo("a", 8088), standby_hosts=()
         )
 
     def all_metadata(self) -> list[StreamsMetadata]:
-        """As Cluster.all_metadata."""
         return [StreamsMetadata(host_info=HostInfo("a", 8088), state_store_names=(), topic_partitions=())]
 
     def drain(self) -> DrainStatus:
-        """As Cluster.drain."""
         return DrainStatus(host="a:8088", drained=True, message="done")
 
     def serve(self) -> DrainStatus:
-        """As Cluster.serve."""
         return DrainStatus(host="a:8088", drained=False, message="done")
 
     def heartbeat(self, server: str, timestamp_ms: int) -> None:
-        """As Cluster.heartbeat."""
         self.heard[server] = timestamp_ms
 
     def report(self, server: str, lags: Any) -> None:
-        """As Cluster.report."""
         self.heard.setdefault(server, 0)
         self.lags[server] = lags
 
 
 class FakeEngine:
-    """See the module."""
+    """See the module; each method is as that of Engine."""
 
     def __init__(self, config: object = None) -> None:
         self.state = "RUNNING"
@@ -338,12 +321,10 @@ class FakeEngine:
         self.records_read = 0
 
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
-        """As Engine.start."""
         report("broker: a fake one")
         serving()
 
     def stop(self) -> bool:
-        """As Engine.stop."""
         self.state = "STOPPING"
         return True
 
@@ -530,7 +511,6 @@ class FakeEngine:
         return self.inserter_made
 
     def terminate_cluster(self, topics: Any) -> list[Entity]:
-        """As Engine.terminate_cluster."""
         self.terminated = list(topics)
         return self._one("TERMINATE CLUSTER")
 
@@ -541,7 +521,6 @@ class FakeEngine:
         return StateRebuilt("CTAS_T_1", "The state of CTAS_T_1 is rebuilt.")
 
     def close_query(self, query_id: str, rights: Rights = ALL_RIGHTS, user: str | None = None) -> bool:
-        """As Engine.close_query."""
         self.closed_by = (rights, user)
         open_streams = [s for s in self.streams if s.query_id == query_id and not s.closed.is_set()]
         for stream in open_streams:
@@ -549,7 +528,6 @@ class FakeEngine:
         return bool(open_streams)
 
     def info(self) -> ServerInfo:
-        """As Engine.info."""
         return ServerInfo(
             version=SERVER_VERSION,
             kafka_cluster_id="fake-cluster",
@@ -558,7 +536,6 @@ class FakeEngine:
         )
 
     def health(self) -> HealthCheckResponse:
-        """As Engine.health."""
         details = HealthDetails(
             metastore=PartHealth(True),
             kafka=PartHealth(True),
@@ -575,7 +552,6 @@ class FakeEngine:
         return HealthCheckResponse(is_healthy=True, details=details, server_state=self.state)
 
     def figures(self) -> list[Figure]:
-        """As Engine.figures."""
         times = Times((0.001, 0.01), (3, 2, 1), 1.5)
         return [Figure(LAG, ("CTAS_T_1", "rides"), 3), Figure(LATENCY, ("CTAS_T_1", "T"), times)]
 
@@ -619,7 +595,6 @@ class FakeEngine:
     def history(
         self, minutes: int, query_id: str | None = None, topic: str | None = None, rights: Rights = ALL_RIGHTS
     ) -> MetricsHistory:
-        """As Engine.history."""
         self.history_asked = minutes, query_id, topic, rights
         one = (1.5, None)
         series = QuerySeries(
@@ -695,17 +670,14 @@ class FakeEngine:
         return SourceSchemas(None, SubjectVersions(f"{name.lower()}-value", versions))
 
     def statuses(self) -> dict[str, str]:
-        """As Engine.statuses."""
         return {"stream/`RIDES`/create": "SUCCESS"}
 
     def status(self, type: str, entity: str, action: str) -> CommandStatus | None:
-        """As Engine.status."""
         if (type, entity, action) != ("stream", "`RIDES`", "create"):
             return None
         return CommandStatus("SUCCESS", "Stream created", None)
 
     def is_valid_property(self, name: str) -> bool:
-        """As Engine.is_valid_property."""
         return name == "auto.offset.reset"
 
 
@@ -728,7 +700,6 @@ class SlowEngine(FakeEngine):
         serving()
 
     def stop(self) -> bool:
-        """As Engine.stop."""
         self._stopped.set()
         return super().stop()
 
@@ -737,7 +708,6 @@ class NewEngine(FakeEngine):
     """Has carried out nothing yet."""
 
     def statuses(self) -> dict[str, str]:
-        """As Engine.statuses."""
         return {}
 
 
@@ -745,7 +715,6 @@ class FailingEngine(FakeEngine):
     """Cannot start."""
 
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
-        """As Engine.start."""
         raise KsqlError("BROKER_UNREACHABLE", servers="kafka:9092", reason="connection refused")
 
 
@@ -753,7 +722,6 @@ class RestartingEngine(FakeEngine):
     """Asks for another process, unless it runs in that already."""
 
     def start(self, report: Callable[[str], None], serving: Callable[[], None]) -> None:
-        """As Engine.start."""
         super().start(report, serving)
         if os.environ.pop("RESTART", None):
             self.restart("the clock was set back by 3600 s")
