@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark import jvm
-from ksql_spark.spark.session import SparkProcess
+from ksql_spark.spark.session import SparkProcess, own_interrupts
 
 T = TypeVar("T")
 
@@ -138,7 +138,8 @@ class AttachedSpark(SparkProcess):
         context = gateway.jvm.org.apache.spark.SparkContext.getOrCreate()
         java_context = gateway.jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(context)
         conf = SparkConf(_jconf=java_context.getConf())
-        spark = SparkContext(conf=conf, gateway=gateway, jsc=java_context)
+        with own_interrupts():
+            spark = SparkContext(conf=conf, gateway=gateway, jsc=java_context)
         self.session = SparkSession(spark).newSession()
         try:
             yield self

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -226,6 +227,20 @@ def _registry_settings(session: SparkSession) -> dict[str, str]:
     return {name: str(session.conf.get(name)) for name in names.split(",") if name}
 
 
+@contextlib.contextmanager
+def own_interrupts() -> Iterator[None]:
+    """Keep our handler of SIGINT while PySpark makes a context, which would put in its own.
+
+    That one cancels the jobs of all queries, so that these fail, before it raises KeyboardInterrupt.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
 def is_away(error: Exception) -> bool:
     """Whether a call failed because Spark has ended, or is not there yet."""
     if isinstance(error, KsqlError):
@@ -340,7 +355,8 @@ class SparkProcess:
             }.items():
                 conf.set(name, value)
             try:
-                return SparkSession.builder.config(conf=conf).getOrCreate()
+                with own_interrupts():
+                    return SparkSession.builder.config(conf=conf).getOrCreate()
             except Exception as error:  # Py4J's, whose text is to be had from the JVM only
                 log.exception("Spark did not start with master %s", self.master)
                 jvm.forget()  # what there is of a session

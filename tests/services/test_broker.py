@@ -188,8 +188,12 @@ class TestRealBroker:
                 signal.raise_signal(signal.SIGINT)
 
         embedded = EmbeddedBroker(tmp_path, port=0, report=interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            embedded.start()
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                embedded.start()
+        finally:
+            signal.signal(signal.SIGINT, handler)
         assert not embedded.is_running()
         EmbeddedBroker(tmp_path, port=0)._prepare_folder()
 
