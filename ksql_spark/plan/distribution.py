@@ -16,6 +16,7 @@ from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan import operations
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import (
+    FOREIGN_KEY,
     REPLICATED,
     STREAM_STREAM,
     STREAM_TABLE,
@@ -133,7 +134,9 @@ def distribution(
     operator = _operator(stage)
     if operator is None:
         return None
-    is_ordered = _reads_several(operator) or _depends_on_order(operator) or _is_scattered(stage, scattered)
+    is_ordered = (
+        _reads_several(operator) or operations.depends_on_order(operator) or _is_scattered(stage, scattered)
+    )
     reason = _Rules(stage.plan, partitions, scattered).why_not(stage)
     return Distribution(reason is None, is_ordered, reason or "")
 
@@ -194,6 +197,32 @@ def waits_for(stage: Stage) -> str | None:
     return next((read.topic for read in stage.operations if isinstance(read, Exchange)), None)
 
 
+def stays(node: Node) -> bool:
+    """Whether all rows of a group of ``node`` come from one task of the operation with state below it.
+
+    Rows without a group are left out by ``node``.
+    """
+    aggregate, _ = operations.grouped(node)
+    groups: tuple[Expression, ...]
+    if aggregate is not None:
+        child, groups = aggregate.child, tuple(group.expression for group in aggregate.group_by)
+    elif isinstance(node, TopN):
+        child, groups = node.child, tuple(key.expression for key in node.keys)
+    elif isinstance(node, Changes):
+        child, groups = node.child, tuple(ColumnRef(c.name, c.type) for c in node.child.schema.key)
+    else:
+        return False
+    deciding = _deciding(child)
+    if not deciding or not all(key in groups for key in deciding):
+        return False
+    return all(each.schema.find(ROWPARTITION) is None for each in operations.walk(child))
+
+
+def shuffled(stage: Stage) -> tuple[Node, ...]:
+    """The operations with state of a stage, but for the lowest, to which rows come from other tasks."""
+    return tuple(node for node in stage.stateful[:-1] if not stays(node))
+
+
 def uncertain_orders(plan: Plan) -> tuple[str, ...]:
     """A sentence for each OVER whose rows come in no certain order (§6.14), if there are several partitions.
 
@@ -225,11 +254,13 @@ def _deciding(node: Node) -> tuple[Expression, ...] | None:
     match node:
         case Deduplicate(keys=keys) | Over(keys=keys):
             return keys
-        case Join() if node.type != TABLE_TABLE and node.key_name:
+        case Join() if node.type not in (REPLICATED, FOREIGN_KEY) and node.key_name:
             return (ColumnRef(node.key_name, node.left_key.type),)
-        case Filter(child=child) | FlatMap(child=child) if node.kind == STREAM:
+        case Aggregate(group_by=groups):
+            return tuple(ColumnRef(group.name, group.expression.type) for group in groups)
+        case Filter(child=child) | FlatMap(child=child) | Changes(child=child):
             return _deciding(child)
-        case Project(child=child) if node.kind == STREAM:
+        case Project(child=child):
             names = {c.expression: ColumnRef(c.name, c.expression.type) for c in (*node.keys, *node.values)}
             below = _deciding(child)
             return tuple(names[key] for key in below) if below and all(k in names for k in below) else None
@@ -250,8 +281,8 @@ def tasks_text(stage: Stage) -> str | None:
 
 
 def _operator(stage: Stage) -> Node | None:
-    """The operation of a stage that keeps state."""
-    return next(iter(stage.stateful), None)
+    """The operation of a stage that keeps state; of several, the one that gets the rows of its inputs."""
+    return stage.stateful[-1] if stage.stateful else None
 
 
 def _reads_several(operator: Node) -> bool:
@@ -261,22 +292,6 @@ def _reads_several(operator: Node) -> bool:
 def _is_scattered(stage: Stage, scattered: Collection[str]) -> bool:
     """Whether records of one key are in several partitions of a topic: only their times order them."""
     return any(topic in scattered for topic in stage.topics)
-
-
-def _depends_on_order(operator: Node) -> bool:
-    """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
-    aggregate, _ = operations.grouped(operator)
-    if aggregate is not None:
-        if operations.is_of_changes(aggregate) or aggregate.window_spec is not None:
-            return aggregate.window_spec is not None
-        by_arrival = any(call.by_arrival for call in aggregate.aggregates)
-        return by_arrival or aggregate.ttl_ms is not None
-    match operator:
-        case TopN():
-            return not operations.is_of_changes(operator)
-        case Deduplicate() | Over() | MatchRecognize() | Expire():
-            return True
-    return False
 
 
 def _sources(stage: Stage) -> list[DataSource]:
@@ -321,7 +336,9 @@ class _Rules:
     def keeps_partitions(self, stage: Stage) -> bool:
         """Whether what ``stage`` writes to its internal topic stays in the partition that it came from."""
         exchange = stage.exchange
-        if exchange is None or exchange.carries_messages or self.why_not(stage) is not None:
+        if exchange is None or exchange.carries_messages or len(stage.stateful) > 1:
+            return False
+        if self.why_not(stage) is not None:
             return False
         partitioning = self._partitioning(exchange.child)
         return partitioning is not None and partitioning.keys == exchange.key

@@ -10,7 +10,7 @@ from ksql_spark.expressions import name_text
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan import nodes, operations, trees
 from ksql_spark.plan.clauses import GROUP, SORT, call_texts, written_out
-from ksql_spark.plan.distribution import tasks_text
+from ksql_spark.plan.distribution import stays, tasks_text
 from ksql_spark.plan.nodes import MESSAGE, Exchange, Node
 from ksql_spark.plan.queries import IndexLookup, Job, KeyLookup, Lookup
 from ksql_spark.plan.stages import EXACTLY_ONCE, REALTIME, Plan, Stage
@@ -224,7 +224,10 @@ def _step(node: Node, plan: Plan) -> _Step:
         below = (left, right._replace(details=[*right.details, ("Order", "before the other inputs")]))
     topic = node.source.topic if isinstance(node, nodes.Source) else None
     state = operations.state_text(node)
-    return _Step(title(node), _details(node, plan), _shown_schema(node), below, topic, state)
+    details = list(_details(node, plan))
+    if state is not None and operations.operators_below(node):
+        details.append(("Rows", "stay in their task" if stays(node) else "go to the tasks of their keys"))
+    return _Step(title(node), details, _shown_schema(node), below, topic, state)
 
 
 def _shown_schema(node: Node) -> Schema:
@@ -450,7 +453,7 @@ def explain_topology(plan: Plan, sizes: Sequence[object] = ()) -> str:
                 lines.append(f"  Source: topic {node.topic} (internal)")
             elif isinstance(node, nodes.Source):
                 lines.append(f"  Source: {_topic(node.source)}")
-        states = [f"{title(node)}: {operations.state_text(node)}" for node in stage.stateful]
+        states = [f"{title(node)}: {operations.state_text(node)}" for node in reversed(stage.stateful)]
         lines += [f"  State: {state}" for state in states or ("none",)]
         if number < len(sizes) and sizes[number] is not None:
             lines.append(f"  State now: {sizes[number]}")

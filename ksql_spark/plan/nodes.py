@@ -607,10 +607,12 @@ class Changes(_Stream, _Unwindowed, _OneChild):
 
     ``group``: where a row belongs; the old one has the sign -2 if the new one belongs there too, and so
     follows it. ``has_bounds``: rows have the bounds of their windows, as hidden columns like the sign.
+    ``is_direct``: the operation that makes the rows says itself how they change, so no row is kept here.
     """
 
     group: tuple[Expression, ...]
     has_bounds: bool = False
+    is_direct: bool = False
 
     @property
     def bounds(self) -> tuple[Column, ...]:

@@ -95,7 +95,13 @@ def grouped(node: Node) -> tuple[Aggregate | None, Expression | None]:
 
 def is_of_changes(node: Aggregate | TopN) -> bool:
     """Whether its groups are of rows of a table, which change."""
-    return isinstance(node.child, Exchange) and node.child.carries_changes
+    return changes_below(node) is not None
+
+
+def changes_below(node: Aggregate | TopN) -> Changes | None:
+    """The changes whose rows it groups, in its stage or the one before; None: its rows do not change."""
+    below = node.child.child if isinstance(node.child, Exchange) else node.child
+    return below if isinstance(below, Changes) else None
 
 
 def is_table_filter(node: Node) -> bool:
@@ -138,12 +144,18 @@ def stateful(node: Node) -> Iterator[Node]:
         yield from stateful(unfiltered(node, child))
 
 
+def operators_below(node: Node) -> int:
+    """How many operations with state are below ``node`` in its stage."""
+    below = (unfiltered(node, child) for child in inputs(node))
+    return sum(1 for child in below for _ in stateful(child))
+
+
 def unfiltered(node: Node, child: Node) -> Node:
     """An input without the operation whose work the one above does itself.
 
     It deletes rows that do not match a filter; a join, or one that finds changes, completes rows.
     """
-    is_filtered = keeps_tables(node) and is_table_filter(child)
+    is_filtered = (keeps_tables(node) or isinstance(node, Changes)) and is_table_filter(child)
     is_completed = isinstance(node, Join | Changes) and isinstance(child, KeepUnchanged)
     return inputs(child)[0] if is_filtered or is_completed else child
 
@@ -153,6 +165,8 @@ def keeps_tables(node: Node) -> bool:
     match node:
         case Join():
             return node.type != STREAM_STREAM
+        case Changes(is_direct=True):
+            return False
         case SetOperation() | Changes() | ForeignKeySubscribe() | ForeignKeyAnswer():
             return True
     return False
@@ -189,6 +203,8 @@ def state_text(node: Node) -> str | None:
             return _join_state(node)
         case SetOperation():
             return "the latest row of each key of every table"
+        case Changes(is_direct=True):
+            return None
         case Changes() | KeepUnchanged():
             return "the latest row of each key"
         case ForeignKeySubscribe():
@@ -274,6 +290,22 @@ def unbounded_state(node: Node) -> str | None:
                 "bounds it, as in a JOIN b WITHIN 30 DAYS ON …: rows further apart in time are no pair."
             )
     return None
+
+
+def depends_on_order(node: Node) -> bool:
+    """Whether results of a key depend on the times of other keys' rows, or on the order of its own."""
+    aggregate, _ = grouped(node)
+    if aggregate is not None:
+        if is_of_changes(aggregate) or aggregate.window_spec is not None:
+            return aggregate.window_spec is not None
+        by_arrival = any(call.by_arrival for call in aggregate.aggregates)
+        return by_arrival or aggregate.ttl_ms is not None
+    match node:
+        case TopN():
+            return not is_of_changes(node)
+        case Deduplicate() | Over() | MatchRecognize() | Expire():
+            return True
+    return False
 
 
 def waits(node: Node) -> bool:

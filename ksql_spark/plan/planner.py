@@ -11,14 +11,14 @@ from typing import Any
 
 from ksql_spark import __version__
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import ColumnRef, Expression, columns_in
+from ksql_spark.expressions import Call, ColumnRef, Expression, columns_in, walk
 from ksql_spark.functions import registry
 from ksql_spark.metastore.serdes import check_registry, leaves_out_columns, record_spec
 from ksql_spark.metastore.sources import STREAM, TABLE, DataSource, FormatSpec
-from ksql_spark.plan import nodes, operations, trees
+from ksql_spark.plan import distribution, nodes, operations, trees
 from ksql_spark.plan.nodes import Exchange, Node
 from ksql_spark.plan.stages import EXACTLY_ONCE, MICROBATCH, REALTIME, Plan, transactional_id
-from ksql_spark.schema import WINDOW_BOUNDS, Column, Schema
+from ksql_spark.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS, Column, Schema
 from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.types import BIGINT, BOOLEAN, INTEGER, Array, Map, SqlType, Struct
 
@@ -35,11 +35,12 @@ def lower(
     query_id: str = "query",
     *,
     by_event_time: bool = False,
+    running: Plan | None = None,
 ) -> Plan:
     """The plan that writes ``root`` to ``sink``.
 
-    Spark allows only one stateful step in a query that emits updates, so the plan is cut at internal topics,
-    as Kafka Streams cuts it at repartition topics.
+    Operations with state follow each other in one Spark query where the upper one has one input. Elsewhere
+    the plan is cut at internal topics, as Kafka Streams cuts it at repartition topics.
 
     Args:
         root: what was bound.
@@ -48,13 +49,22 @@ def lower(
             ``processing.guarantee``.
         query_id: for the names of internal topics (reference §6.8).
         by_event_time: process rows in order of event time, in micro-batches (ORDER = 'event-time').
+        running: the plan whose state it goes on with; it may be one of release 0.1.0.
 
     Raises:
         KsqlError: NOT_DONE_YET for what the engine cannot run yet; INVALID_STATEMENT for ``by_event_time`` in
             a query without state.
     """
     is_exactly_once = config.get(GUARANTEE) == EXACTLY_ONCE
-    return _lower(root, sink, config, query_id, by_event_time, is_exactly_once)
+    plan = _lower(root, sink, config, query_id, by_event_time, is_exactly_once)
+    if running is None or _state(plan) == _state(running):
+        return plan
+    cut = _lower(root, sink, config, query_id, by_event_time, is_exactly_once, is_cut=True)
+    return cut if _state(cut) == _state(running) else plan
+
+
+def _state(plan: Plan) -> list[tuple[str, ...]]:
+    return [stage.state_kinds for stage in plan.stages]
 
 
 def _lower(
@@ -64,6 +74,8 @@ def _lower(
     query_id: str,
     by_event_time: bool,
     is_exactly_once: bool,
+    *,
+    is_cut: bool = False,
 ) -> Plan:
     is_forced = str(config.get(EXECUTION_MODE) or "").lower() == MICROBATCH
     mode = MICROBATCH if is_forced or is_exactly_once else REALTIME
@@ -76,7 +88,7 @@ def _lower(
             "ORDER = 'event-time' takes a batch's rows by their time; what is there at the start is one batch"
         )
     service_id = str(config.get("ksql.service.id"))
-    planned = _Planner(f"_confluent-ksql-{service_id}query_{query_id}", by_event_time).plan(root)
+    planned = _Planner(f"_confluent-ksql-{service_id}query_{query_id}", by_event_time, is_cut).plan(root)
     plan = Plan(
         planned,
         sink,
@@ -164,6 +176,44 @@ def _names_bounds(node: nodes.Aggregate) -> bool:
     return any(columns_in(e) & WINDOW_BOUNDS.keys() for e in used)
 
 
+def _says_changes(table: Node) -> bool:
+    """Whether the operation that makes the rows of ``table``, planned, can say how they change.
+
+    It computes the row before once more, so what is computed of that row on the way must come out the same.
+    """
+    if operations.is_table_filter(table):
+        assert isinstance(table, nodes.Filter)
+        if not _is_repeatable(table.predicate):
+            return False
+        table = table.child
+    while isinstance(table, nodes.Project):
+        if not all(_is_repeatable(item.expression) for item in (*table.keys, *table.values)):
+            return False
+        table = table.child
+    aggregate, _ = operations.grouped(table)
+    if aggregate is not None:
+        window = aggregate.window_spec
+        has_rows = window is None or window.kind not in ("SESSION", "SLIDING")
+        is_ours = all(registry.require(call.function).origin is None for call in aggregate.aggregates)
+        # rows of a topic may end a batch between a row to retract and the one that replaces it
+        is_split = isinstance(aggregate.child, Exchange) and aggregate.child.carries_changes
+        return has_rows and is_ours and not aggregate.every_ms and not is_split
+    if isinstance(table, nodes.Join):
+        return table.type == nodes.TABLE_TABLE
+    return isinstance(table, nodes.SetOperation)
+
+
+def _is_repeatable(expression: Expression) -> bool:
+    """Whether it has the same value for the same columns of a row, whenever it is computed.
+
+    A user's function may be replaced by another one meanwhile.
+    """
+    if columns_in(expression) & PSEUDO_COLUMNS.keys():
+        return False
+    specs = (registry.require(part.function) for part in walk(expression) if isinstance(part, Call))
+    return all(spec.is_deterministic and spec.origin is None for spec in specs)
+
+
 def _has_constraints(node: nodes.KeepUnchanged) -> bool:
     """Whether rows must meet conditions once they are complete."""
     return any(relation.source.constraints for relation in trees.relations(node))
@@ -175,11 +225,13 @@ class _Planner:
     Args:
         prefix: of the names of its internal topics.
         by_event_time: ORDER = 'event-time'.
+        is_cut: each operation with state is in a Spark query of its own, as in release 0.1.0.
     """
 
-    def __init__(self, prefix: str, by_event_time: bool) -> None:
+    def __init__(self, prefix: str, by_event_time: bool, is_cut: bool) -> None:
         self._prefix = prefix
         self._by_event_time = by_event_time
+        self._is_cut = is_cut
         self._exchanges = 0
 
     def plan(self, node: Node) -> Node:
@@ -190,6 +242,7 @@ class _Planner:
             case nodes.Filter(nodes.Aggregate() as child):
                 return replace(node, child=self._aggregate(child))
             case nodes.Filter(child) if node.kind == TABLE:
+                # not in the Spark query of what it filters: CREATE OR REPLACE may add and remove it
                 return replace(node, child=self._stateless(child))
             case nodes.Expire(child):
                 return replace(node, child=self._stateless(child))
@@ -199,7 +252,7 @@ class _Planner:
                 key = tuple(k.expression for k in keys)
                 if child.kind != TABLE:
                     return replace(node, child=self._stateless(child, key))
-                return replace(node, child=self._changes(child, key, has_bounds=child.window is not None))
+                return self._of_changes(node, key, has_bounds=child.window is not None)
             case nodes.UnionAll(inner):
                 return nodes.UnionAll(tuple(map(self._stateless, inner)))
             case nodes.SetOperation():
@@ -216,13 +269,27 @@ class _Planner:
         raise TypeError(f"no plan for {type(node).__name__}")
 
     def _stateless(
-        self, node: Node, key: tuple[Expression, ...] | None = None, *, completes: bool = False
+        self,
+        node: Node,
+        key: tuple[Expression, ...] | None = None,
+        *,
+        completes: bool = False,
+        follows: bool = False,
     ) -> Node:
         """``node``, planned; what comes from state goes through an exchange with the key ``key``.
 
-        ``completes``: the operation above keeps the values that changes of a table leave out.
+        Args:
+            node: what the operation above reads.
+            key: what it groups rows by; None: the node's own key.
+            completes: it keeps the values that changes of a table leave out.
+            follows: it can follow an operation with state in the same Spark query.
         """
-        planned = self.plan(node)
+        return self._apart(self.plan(node), key, completes=completes, follows=follows)
+
+    def _apart(
+        self, planned: Node, key: tuple[Expression, ...] | None, *, completes: bool, follows: bool
+    ) -> Node:
+        """As ``_stateless``, for a planned node."""
         if completes and isinstance(planned, nodes.KeepUnchanged) and not _has_constraints(planned):
             return planned
         # the operation above a table's filter deletes what the filter drops: so the filter needs no state
@@ -230,7 +297,9 @@ class _Planner:
         inner = planned if filtered is None else operations.inputs(filtered)[0]
         if not any(map(operations.keeps_state, operations.walk(inner))):
             return planned
-        if node.kind == TABLE or key is None:
+        if follows and not isinstance(planned, nodes.KeepUnchanged):
+            return planned
+        if planned.kind == TABLE or key is None:
             key = tuple(ColumnRef(c.name, c.type) for c in inner.schema.key)
         exchange = self._exchange(inner, key, "repartition")
         return exchange if filtered is None else trees.with_children(filtered, (exchange,))
@@ -265,10 +334,34 @@ class _Planner:
         answered = self._exchange(answer, (), "response")
         return nodes.ForeignKeyJoin(answered, node.join, node.left_key, node.right_key, node.key_name)
 
-    def _changes(self, table: Node, group: tuple[Expression, ...], *, has_bounds: bool = False) -> Node:
-        """The changes of ``table``'s rows, in the tasks of their groups."""
-        changes = nodes.Changes(self._stateless(table, (), completes=True), group, has_bounds)
-        return self._exchange(changes, group, "groupby")
+    def _of_changes(
+        self, node: nodes.Aggregate | nodes.TopN, group: tuple[Expression, ...], *, has_bounds: bool
+    ) -> Node:
+        """``node`` over the changes of its table's rows."""
+        table = node.child
+        if operations.is_table_filter(table):  # the changes are only those of rows that pass it
+            planned: Node = trees.with_children(table, [self.plan(child) for child in trees.children(table)])
+        else:
+            planned = self.plan(table)
+        changes = nodes.Changes(planned, group, has_bounds, not self._is_cut and _says_changes(planned))
+        if not changes.is_direct:
+            kept = self._apart(planned, (), completes=True, follows=self._follows(changes))
+            changes = replace(changes, child=kept)
+        done = replace(node, child=changes)
+        if self._follows(done) and next(operations.stateful(changes), None) is not None:
+            return done
+        return replace(node, child=self._exchange(changes, group, "groupby"))
+
+    def _follows(self, node: Node) -> bool:
+        """Whether ``node``, planned, can follow an operation with state in the same Spark query.
+
+        So it can where rows stay in their task, or it does not matter in which order rows of several tasks
+        arrive; and where results do not wait for time to pass, which readers tell only the operation that
+        they feed.
+        """
+        is_timed = operations.waits(node) or operations.emits_at_intervals(node)
+        is_ordered = operations.depends_on_order(node) and not distribution.stays(node)
+        return not (self._is_cut or self._by_event_time or is_timed or is_ordered)
 
     def _aggregate(self, node: nodes.Aggregate) -> Node:
         is_table = node.child.kind == TABLE
@@ -282,6 +375,5 @@ class _Planner:
                 raise _not_yet(f"{call.function}(DISTINCT …) of a {call.arguments[0].type} over a table")
         key = tuple(g.expression for g in node.group_by)
         if not is_table:
-            return replace(node, child=self._stateless(node.child, key))
-        has_bounds = node.child.window is not None and _names_bounds(node)
-        return replace(node, child=self._changes(node.child, key, has_bounds=has_bounds))
+            return replace(node, child=self._stateless(node.child, key, follows=self._follows(node)))
+        return self._of_changes(node, key, has_bounds=node.child.window is not None and _names_bounds(node))

@@ -151,7 +151,7 @@ class Stage:
 
     @cached_property
     def stateful(self) -> tuple[Node, ...]:
-        """The operations that keep state; Spark allows only one in a query that emits updates."""
+        """The operations that keep state, in a line: each but the last gets its rows from the next one."""
         return tuple(operations.stateful(self.root))
 
     @property

@@ -14,10 +14,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ksql_spark.expressions import columns_in, name_text
+from ksql_spark.expressions import Expression, columns_in, name_text
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan import nodes, operations, trees
 from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.distribution import stays
 from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import Plan, internal_source
 from ksql_spark.schema import (
@@ -37,6 +38,7 @@ from ksql_spark.spark import python_calls, sources
 from ksql_spark.spark.frames import (
     Built,
     Context,
+    Signs,
     Topics,
     event_time_column,
     exploded,
@@ -58,6 +60,7 @@ _HIDDEN = (
     WINDOWEND,
     FORWARDED_HEADERS,
     STREAM_TIME,
+    nodes.SIGN,
 )
 
 
@@ -76,7 +79,12 @@ def build(context: Context) -> Built:
 
 def _built(node: Node, context: Context) -> Built:
     """The frame of ``node``, built on the frames of all operations below it."""
+    number = operations.operators_below(node)
     below = list(_inputs(node, context))
+    if number and operations.keeps_state(node):
+        # rows stay in their task, or an operation with state has dealt them out by their keys
+        tasks = replace(context.tasks, by_partition=stays(node), is_merged=False)
+        context = replace(context, tasks=tasks, number=number)
     inputs = [built.frame for built in below]
     if context.log is not None:
         topic = operations.record_topic(operations.inputs(node)[0]) if len(inputs) == 1 else None
@@ -89,22 +97,39 @@ def _built(node: Node, context: Context) -> Built:
     built = result if isinstance(result, Built) else Built(result)
     if called is not None:
         built = replace(built, frame=called.drop(built.frame))
-    # one operation of a stage keeps state
-    keeping = next((each for each in below if each.layout), built)
-    return replace(keeping, frame=built.frame)
+    keeping = next((each for each in below if each.layout), None)
+    if keeping is None:
+        return built
+    return built.after(keeping, number) if built.layout else replace(keeping, frame=built.frame)
 
 
 def _inputs(node: Node, context: Context) -> Iterator[Built]:
     for side, child in enumerate(operations.inputs(node)):
         is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
-        below = replace(context, is_first=is_first, completes=isinstance(node, nodes.KeepUnchanged))
-        if operations.unfiltered(node, child) is child:
+        completes = isinstance(node, nodes.KeepUnchanged)
+        below = replace(context, is_first=is_first, completes=completes, says=_signs(node, context))
+        if operations.keeps_state(node):
+            is_needed = stays(node) and operations.operators_below(node) > 0
+            below = replace(below, tasks=replace(below.tasks, keeps_partition=is_needed))
+        if operations.unfiltered(node, child) is child or below.says is not None:
             yield _built(child, below)
         elif isinstance(child, nodes.Filter):
             built = _built(child.child, below)
             yield replace(built, frame=tables.deleting(child, built.frame, below))
         else:
             yield from (_built(source, replace(below, completes=True)) for source in trees.children(child))
+
+
+def _signs(node: Node, context: Context) -> Signs | None:
+    """How the operations below say how their rows change: they do for ``Changes``, through projections."""
+    match node:
+        case nodes.Changes(is_direct=True):
+            return Signs.of(node)
+        case nodes.Project():
+            return context.says
+        case nodes.Filter() if operations.is_table_filter(node):
+            return context.says
+    return None
 
 
 def _hidden(frame: DataFrame, visible: Iterable[str]) -> list[str]:
@@ -115,8 +140,17 @@ def _hidden(frame: DataFrame, visible: Iterable[str]) -> list[str]:
 def _all(columns: Iterable[NamedExpression], context: Context, step: str, child: Node) -> list[str]:
     row = [c.name for c in child.schema.columns]
     return [
-        named(context.lower(c.expression, step, f"Column {name_text(c.name)}", row), c.name) for c in columns
+        named(_lowered(c.expression, context, step, f"Column {name_text(c.name)}", row), c.name)
+        for c in columns
     ]
+
+
+def _lowered(expression: Expression, context: Context, step: str, what: str, row: Sequence[str]) -> str:
+    """As ``Context.lower``; a failure was reported when the row came, not when it is taken back."""
+    text = context.lower(expression, step, what, row)
+    if context.says is None or text == (silent := context.lower_silently(expression)):
+        return text
+    return f"if({nodes.SIGN} < 0, {silent}, {text})"
 
 
 def _source(node: nodes.Source, _: Sequence[DataFrame], context: Context) -> DataFrame:
@@ -150,10 +184,10 @@ def _read(source: DataSource, prefix: str, exposed: tuple[str, ...], context: Co
 def _filter(node: nodes.Filter, inputs: Sequence[DataFrame], context: Context) -> Built | DataFrame:
     if isinstance(node.child, nodes.Aggregate):
         return aggregates.aggregate(node, inputs, context)
-    if node.kind == TABLE:
+    if node.kind == TABLE and context.says is None:
         return tables.table_filter(node, inputs, context)
     row = [c.name for c in node.schema.columns]
-    predicate = context.lower(node.predicate, "WhereFilter", "WHERE", row)
+    predicate = _lowered(node.predicate, context, "WhereFilter", "WHERE", row)
     return inputs[0].filter(f"NOT {NULL_VALUE} AND {predicate}")
 
 

@@ -12,12 +12,12 @@ from typing import Any, Self
 from pyspark.sql import DataFrame, SparkSession
 
 from ksql_spark import topic_patterns
-from ksql_spark.expressions import Expression
+from ksql_spark.expressions import ColumnRef, Expression, columns_in, transform, walk
 from ksql_spark.functions import lowering
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.distribution import ONE_TASK, Tasks, waits_for
-from ksql_spark.plan.nodes import Node
-from ksql_spark.plan.operations import record_topic, waits
+from ksql_spark.plan.nodes import Changes, Filter, Node, Project
+from ksql_spark.plan.operations import is_table_filter, record_topic, waits
 from ksql_spark.plan.stages import Stage
 from ksql_spark.schema import EVENT_TIME, ROWPARTITION, ROWTIME
 from ksql_spark.spark import archives, jvm
@@ -65,6 +65,63 @@ class Topics:
 
 
 @dataclass(frozen=True)
+class Signs:
+    """The groups of a table's rows, over the columns of the operation that says how they change.
+
+    Args:
+        group: what rows are grouped by.
+        condition: only rows that meet it belong to groups.
+    """
+
+    group: tuple[Expression, ...]
+    condition: Expression | None
+
+    @classmethod
+    def of(cls, changes: Changes) -> Signs:
+        """Those of rows that go through filters and projections to ``changes``."""
+        group, condition, node = changes.group, None, changes.child
+        if is_table_filter(node):
+            assert isinstance(node, Filter)
+            condition, node = node.predicate, node.child
+        while isinstance(node, Project):
+            named_by = {item.name: item.expression for item in (*node.keys, *node.values)}
+
+            def below(part: Expression, by: Mapping[str, Expression] = named_by) -> Expression | None:
+                return by.get(part.name) if isinstance(part, ColumnRef) else None
+
+            group = tuple(transform(part, below) for part in group)
+            condition = None if condition is None else transform(condition, below)
+            node = node.child
+        return cls(group, condition)
+
+    def text(self, row: Mapping[str, str], following: Mapping[str, str]) -> str:
+        """Text: the sign of a row, see ``plan.nodes.Changes``, over the output of its operator.
+
+        Args:
+            row: texts of its columns.
+            following: those of the row that replaces it, which are NULL where there is none.
+        """
+        needed = {name for part in self.group for name in columns_in(part)}
+        tests = []
+        if any(row[name] != following[name] for name in needed):
+            tests.append(f"NOT ({self._key(row)} = {self._key(following)})")
+        if self.condition is not None:
+            texts = _texts(self.condition, following)
+            tests.append(f"NOT coalesce({lowering.lower(self.condition, texts)}, false)")
+        return f"if(sign = -2 AND ({' OR '.join(tests)}), -1, sign)" if tests else "sign"
+
+    def _key(self, row: Mapping[str, str]) -> str:
+        parts = (lowering.lower(part, _texts(part, row)) for part in self.group)
+        members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts))
+        return f"ksql.pack_key(named_struct({members}))"
+
+
+def _texts(expression: Expression, row: Mapping[str, str]) -> dict[Expression, str]:
+    """The texts of the columns that an expression reads."""
+    return {part: row[part.name] for part in walk(expression) if isinstance(part, ColumnRef)}
+
+
+@dataclass(frozen=True)
 class Context:
     """What builders need besides the nodes.
 
@@ -81,6 +138,8 @@ class Context:
         completes: the operation above a source completes rows that leave out columns (schema.UNCHANGED).
         computed: calls that were made before the step -> text of the column with the result
             (spark/python_calls.py).
+        number: how many operations with state are below.
+        says: how an operation says how its rows change; None: it returns them as they are.
     """
 
     session: SparkSession
@@ -94,6 +153,8 @@ class Context:
     is_first: bool = False
     completes: bool = False
     computed: Mapping[Expression, str] = field(default_factory=dict)
+    number: int = 0
+    says: Signs | None = None
 
     def idle_ms_of(self, node: Node) -> int:
         """Return how long results of ``node`` wait without new rows; 0: without limit, or not at all."""
@@ -190,6 +251,19 @@ class Built:
     appended: Collection[str] = ()
     former: Mapping[str, str] = field(default_factory=dict)
 
+    def after(self, below: Built, number: int) -> Built:
+        """This frame with the layout of the operation ``below``, too; ``number``: of this one, from 0."""
+
+        def part(name: str) -> str:
+            return f"{number + 1}: {name}"
+
+        return Built(
+            self.frame,
+            {**below.layout, **{part(name): text for name, text in self.layout.items()}},
+            (*below.appended, *map(part, self.appended)),
+            {**below.former, **{part(name): text for name, text in self.former.items()}},
+        )
+
 
 class Transformations:
     """Projections and filters over a frame, which Spark analyses together (Transformations.java).
@@ -227,6 +301,8 @@ def configure(
     numbers: Sequence[int],
     *,
     by_event_time: bool = False,
+    operators: int = 1,
+    staying: Sequence[int] = (),
     forgotten: tuple[int, Sequence[bytes]] | None = None,
 ) -> None:
     """Set in a query's session how rows reach the tasks that keep state (TaskRule.java, KeyedOperator.java).
@@ -236,18 +312,29 @@ def configure(
         tasks: as in the Context.
         numbers: as in the Context.
         by_event_time: all rows of a batch are taken in the order of their times.
-        forgotten: the number of the batch that begins by removing keys from the state, and the packed keys.
+        operators: how many keep state.
+        staying: the numbers of those whose rows stay in the task of the operation below.
+        forgotten: the number of the batch that begins by removing keys from the state of the last operator,
+            and the packed keys.
     """
     keys = ""
     if forgotten is not None:
-        parts = list(range(tasks.partitions) if tasks.by_partition else numbers)
+        is_read = tasks.by_partition and len(staying) == max(0, operators - 1)
         texts = [base64.b64encode(key).decode() for key in forgotten[1]]
-        keys = json.dumps({"batch": forgotten[0], "tasks": parts, "keys": texts})
+        keys = json.dumps(
+            {
+                "operator": operators - 1,
+                "batch": forgotten[0],
+                "tasks": list(range(tasks.partitions) if is_read else numbers),
+                "keys": texts,
+            }
+        )
     beating = "" if tasks.by_partition else ",".join(map(str, numbers))
     for name, value in {
         "spark.sql.shuffle.partitions": str(tasks.count),
         "spark.ksql.orderByTime": str(by_event_time).lower(),
         "spark.ksql.task.exchange": "KEEP" if tasks.is_exchanged else "REMOVE",
+        "spark.ksql.task.staying": ",".join(map(str, staying)),
         "spark.ksql.task.merge": str(tasks.is_merged).lower(),
         "spark.ksql.task.heartbeat.ms": str(HEARTBEAT_MS if tasks.has_heartbeat else 0),
         "spark.ksql.task.heartbeat.tasks": beating,

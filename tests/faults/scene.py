@@ -44,9 +44,13 @@ CREATE TABLE digits{n} AS SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v EMIT CHAN
 CREATE TABLE named{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u ON t.k = u.k EMIT CHANGES;
 CREATE TABLE linked{n} AS SELECT t.k AS k, n, name FROM sums{n} t JOIN names{n} u
   ON CONCAT('k', CAST(t.n % 7 AS STRING)) = u.k EMIT CHANGES;
+CREATE TABLE halves{n} AS SELECT v % 2 AS half, COUNT(*) AS digits, SUM(n) AS total
+  FROM (SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v) d GROUP BY v % 2 EMIT CHANGES;
+CREATE TABLE met{n} AS SELECT name, COUNT(*) AS n FROM s{n} s JOIN names{n} t ON s.k = t.k
+  GROUP BY name EMIT CHANGES;
 """
 STREAMS = ("COPY", "JOINED", "PAIRS")
-TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED")
+TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED", "HALVES", "MET")
 #: what only some faults need: statements, and the streams and tables that are compared
 FUNCTIONS, SCHEMAS, TIMES, BRIEF, LINES = "functions", "schemas", "times", "brief", "lines"
 GROUPS, KEPT = "groups", "kept"
@@ -391,6 +395,10 @@ class Scene:
                 key += struct.pack(">q", number - number % 1000)
             elif name in ("DIGITS", "AGAIN"):
                 key = struct.pack(">i", number % 10)
+            elif name == "HALVES":
+                key = struct.pack(">i", number % 2)
+            elif name == "MET":
+                key = b"name of " + key
             elif name == "SESSIONS":
                 # one session for each key, which grows
                 first_ms = FIRST_MS + number % len(KEYS) * STEP_MS
@@ -408,6 +416,10 @@ class Scene:
                 yield key, {"N": count, "NAME": f"name of k{count % len(KEYS)}"}
             elif name == "GREATEST":
                 yield key, {"ID": greatest[key]}
+            elif name == "HALVES":
+                digits = {number % 10 for number in range(self.sent)}
+                half = struct.unpack(">i", key)[0]
+                yield key, {"DIGITS": sum(1 for each in digits if each % 2 == half), "TOTAL": count}
             elif name == "SUMS":
                 yield key, {"N": count, "TOTAL": totals[key]}
             elif name == "NAMED":

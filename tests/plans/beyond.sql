@@ -140,3 +140,15 @@ CREATE STREAM with_partner AS
   SELECT * FROM a WHERE EXISTS (SELECT 1 FROM b WITHIN 1 HOUR WHERE b.k = a.k AND b.v > a.v) EMIT CHANGES;
 CREATE STREAM without_partner AS
   SELECT * FROM a WHERE v NOT IN (SELECT v FROM b WITHIN (0 SECONDS, 1 HOUR) GRACE PERIOD 1 MINUTE) EMIT CHANGES;
+
+-- operations with state in one Spark query: rows that go to other tasks, a former row that is kept since it could
+-- come out otherwise, sessions, windows of rows that come from several tasks
+CREATE TABLE chained AS
+  SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM a GROUP BY k) c WHERE n > 1 GROUP BY n EMIT CHANGES;
+CREATE TABLE chained_with_time AS
+  SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) + UNIX_TIMESTAMP() AS n FROM a GROUP BY k) c GROUP BY n EMIT CHANGES;
+CREATE TABLE chained_sessions AS
+  SELECT n, COUNT(*) AS keys FROM (SELECT k, COUNT(*) AS n FROM a WINDOW SESSION (1 HOUR) GROUP BY k) c GROUP BY n EMIT CHANGES;
+CREATE TABLE windows_of_pairs AS
+  SELECT b.v AS v, COUNT(*) AS n FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k
+  WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY b.v EMIT CHANGES;

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.functions import registry
 from ksql_spark.metastore.sinks import archive_name
-from ksql_spark.plan.distribution import Tasks, assign
+from ksql_spark.plan.distribution import Tasks, assign, shuffled, stays
 from ksql_spark.plan.stages import EXACTLY_ONCE, MICROBATCH, REALTIME
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoints import Offsets
@@ -98,7 +98,9 @@ class StageRun:
 
     def slots(self, tasks: Tasks) -> int:
         """Return how many of Spark's tasks it needs at once."""
-        return tasks.readers + tasks.count * tasks.is_exchanged if self._stage.mode == REALTIME else 1
+        if self._stage.mode != REALTIME:
+            return 1
+        return tasks.readers + tasks.count * (tasks.is_exchanged + len(shuffled(self._stage)))
 
     def start(self, tasks: Tasks, numbers: tuple[int, ...]) -> SparkQuery:
         """Start its Spark query.
@@ -111,7 +113,15 @@ class StageRun:
             KsqlError: STATE_INCOMPATIBLE, CHECKPOINT_DAMAGED; as KafkaAdmin.
         """
         forgotten = self._checkpoint.forgotten()
-        configure(self.session, tasks, numbers, by_event_time=self._stage.by_event_time, forgotten=forgotten)
+        configure(
+            self.session,
+            tasks,
+            numbers,
+            by_event_time=self._stage.by_event_time,
+            operators=len(self._stage.stateful),
+            staying=[i for i, node in enumerate(reversed(self._stage.stateful)) if i and stays(node)],
+            forgotten=forgotten,
+        )
         context = Context(
             self.session,
             self._stage,

@@ -26,14 +26,15 @@ from ksql_spark.spark import jvm
 from ksql_spark.spark.frames import Built, Context, Transformations, event_time_column, named, quoted
 from ksql_spark.spark.keyed.late_rows import LateRows
 from ksql_spark.spark.keyed.operator import (
-    PASSED_THROUGH,
     Side,
     call_arguments,
     heartbeats,
     key_ddl,
     operator,
     overflow,
+    passed_through,
     result_of,
+    signs,
     unpacked,
 )
 from ksql_spark.types import INTEGER, SqlType
@@ -172,20 +173,30 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         late=late,
     )
     bounds = [named("ws", WINDOWSTART), named("we", WINDOWEND)] if window else []
+    following = ["sign", named(unpacked("nl", ", ".join(ddl)), "__n")] if context.says is not None else []
     done.select(
         named(unpacked("k", key_ddl(key_types)), "__k"),
         named(unpacked("l", ", ".join(ddl)), "__l"),
-        *PASSED_THROUGH,
-        named("l IS NULL", NULL_VALUE),
+        *passed_through(context),
+        named("l IS NULL" if context.says is None else "sign < 0", NULL_VALUE),
         *bounds,
+        *following,
     )
-    groups = [named(f"__k.c{i}", g.name) for i, g in enumerate(node.group_by)]
     shown = {g.name: f"__k.c{i}" for i, g in enumerate(node.group_by)}
+    groups = [named(text, name) for name, text in shown.items()]
     values = [
         named(result_of(a, f"__l.{quoted(a.name)}", "Aggregate.Project", context, shown), a.name)
         for a in node.aggregates
     ]
-    hidden = [*PASSED_THROUGH, NULL_VALUE, *([WINDOWSTART, WINDOWEND] if window else [])]
+    names_of_bounds = [WINDOWSTART, WINDOWEND] if window else []
+    keys_of_rows = shown | {name: name for name in names_of_bounds}
+    sign = signs(
+        context,
+        keys_of_rows | {a.name: f"__l.{quoted(a.name)}" for a in node.aggregates},
+        keys_of_rows | {a.name: f"__n.{quoted(a.name)}" for a in node.aggregates},
+    )
+    is_deleted = NULL_VALUE if context.says is None else named("false", NULL_VALUE)
+    hidden = [*passed_through(context), is_deleted, *names_of_bounds, *sign]
     new = [FIRST, *map(str, appended)] if appended else []
     new += [f"{part} of {call}" for call in appended for part in ("values", "buffer")]
     return done.select(*groups, *values, *hidden).built(new, former)

@@ -30,6 +30,7 @@ from ksql_spark.spark.keyed.operator import (
     key_ddl,
     operator,
     passed_through,
+    signs,
     unpacked,
 )
 from ksql_spark.types import BIGINT, BOOLEAN
@@ -128,15 +129,29 @@ class _JoinInputs:
             named(unpacked("r", self.right.ddl), "__r"),
             *passed_through(context),
             named("l IS NULL AND r IS NULL", NULL_VALUE),
+            *self._following(context),
         )
-        columns = []
-        for column in self.node.schema.columns:
-            side = "__l" if column.name in self.left.types else "__r"
-            text = "__k.c0" if column.name == self.node.key_name else f"{side}.{quoted(column.name)}"
-            columns.append(named(text, column.name))
-        columns += [named(f"__k.c{i}", bound) for i, bound in enumerate(self.bounds, 1)]
+        texts = self._row("__l", "__r")
+        columns = [named(text, name) for name, text in texts.items()]
         columns += [named(f"__l.{NULL_KEY}", NULL_KEY)] * (NULL_KEY in self.left.types)
-        return done.select(*columns, *passed_through(context), NULL_VALUE).built()
+        sign = signs(context, texts, self._row("__nl", "__nr"))
+        return done.select(*columns, *passed_through(context), NULL_VALUE, *sign).built()
+
+    def _following(self, context: Context) -> list[str]:
+        """The columns that ``signs`` needs."""
+        if context.says is None:
+            return []
+        sides = (("nl", self.left), ("nr", self.right))
+        return ["sign", *(named(unpacked(name, side.ddl), f"__{name}") for name, side in sides)]
+
+    def _row(self, left: str, right: str) -> dict[str, str]:
+        """Texts of the columns of a result; ``left``, ``right``: the columns with the rows of both sides."""
+        texts = {}
+        for column in self.node.schema.columns:
+            side = left if column.name in self.left.types else right
+            text = "__k.c0" if column.name == self.node.key_name else f"{side}.{quoted(column.name)}"
+            texts[column.name] = text
+        return texts | {bound: f"__k.c{i}" for i, bound in enumerate(self.bounds, 1)}
 
 
 def stream_table_join(node: Join, inputs: Sequence[DataFrame], context: Context) -> Built:

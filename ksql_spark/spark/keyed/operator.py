@@ -16,6 +16,7 @@ from ksql_spark.expressions import Expression
 from ksql_spark.functions import registry
 from ksql_spark.functions.spark_text import MAX_PRECISION, spark_type
 from ksql_spark.plan.clauses import AggregateCall
+from ksql_spark.plan.nodes import SIGN
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,
@@ -175,6 +176,8 @@ def operator(
 ) -> Operated:
     """Apply a keyed operator of the JVM to the union of ``inputs``: k, l, r, ws, we, ROWTIME and headers.
 
+    If it says how its rows change, sign, nl and nr follow.
+
     Args:
         context: of the query.
         name: the operator's.
@@ -186,12 +189,24 @@ def operator(
     """
     former = {str(i): side.ddl for i, side in enumerate(tables) if UNCHANGED in side.types}
     layout = {"operator": name, **state, **{f"former rows {side}": ddl for side, ddl in former.items()}}
+    if context.number and context.tasks.by_partition:
+        layout["task"] = "that of the operation below"
     context.session.conf.set("spark.ksql.formerRows", json.dumps(former))
     context.session.conf.set("spark.ksql.lateRows", late.setting if late is not None else "")
+    context.session.conf.set("spark.ksql.operator", str(context.number))
+    context.session.conf.set("spark.ksql.changes", str(context.says is not None).lower())
     done = jvm.keyed_operator(name, union(inputs), *arguments)
     headers = f"{unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
-    return Operated(done, layout).select(*columns, named("task", ROWPARTITION), named("st", STREAM_TIME))
+    signs = ["sign", "nl", "nr"] if context.says is not None else []
+    return Operated(done, layout).select(
+        *columns, named("task", ROWPARTITION), named("st", STREAM_TIME), *signs
+    )
+
+
+def signs(context: Context, row: Mapping[str, str], following: Mapping[str, str]) -> list[str]:
+    """The column with the signs of rows, where an operation says how its rows change; see Signs.text."""
+    return [] if context.says is None else [named(context.says.text(row, following), SIGN)]
 
 
 def passed_through(context: Context) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.jars import state_text
 from ksql_spark.functions.spark_text import has_own_order, spark_type
 from ksql_spark.plan.clauses import AggregateCall
-from ksql_spark.plan.nodes import RANKS, SIGN, Changes, Deduplicate, Exchange, Over, TopN
-from ksql_spark.plan.operations import is_of_changes
+from ksql_spark.plan.nodes import RANKS, SIGN, Deduplicate, Over, TopN
+from ksql_spark.plan.operations import changes_below, is_of_changes
 from ksql_spark.schema import (
     FORWARDED_HEADERS,
     NULL_KEY,
@@ -129,8 +129,8 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
 def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     """QUALIFY ROW_NUMBER() … <= n (reference §6.15): a table; each row keeps its time."""
     is_table = is_of_changes(node)
-    changes = node.child.child if isinstance(node.child, Exchange) else None
-    bounds = changes.bounds if isinstance(changes, Changes) else ()
+    changes = changes_below(node)
+    bounds = changes.bounds if changes is not None else ()
     identity = [column.name for column in (*node.child.schema.key, *bounds)]
     carried = Carried.of(inputs[0].drop(*WINDOW_BOUNDS), node.child.schema, context)
     row = column_names(node.child.schema)

@@ -26,13 +26,13 @@ from ksql_spark.spark import sources
 from ksql_spark.spark.frames import Built, Context, Transformations, named, quoted
 from ksql_spark.spark.keyed.exchanges import packed_key
 from ksql_spark.spark.keyed.operator import (
-    PASSED_THROUGH,
     Side,
     column_types,
     columns_ddl,
     key_ddl,
     operator,
     passed_through,
+    signs,
     unpacked,
 )
 from ksql_spark.types import BIGINT
@@ -141,29 +141,36 @@ def set_operation(node: SetOperation, inputs: Sequence[DataFrame], context: Cont
         "rows": "by branch",
     }
     done = operator(context, "setOperation", records, list(postfix(node)), state=state)
-    done.select(named(unpacked("k", row), "__row"), *passed_through(context), named("l IS NULL", NULL_VALUE))
-    columns = [named(f"__row.{quoted(c.name)}", c.name) for c in node.schema.columns]
-    return done.select(*columns, *passed_through(context), NULL_VALUE).built()
+    sign = ["sign"] if context.says is not None else []
+    is_deleted = named("l IS NULL", NULL_VALUE)
+    done.select(named(unpacked("k", row), "__row"), *passed_through(context), is_deleted, *sign)
+    texts = {c.name: f"__row.{quoted(c.name)}" for c in node.schema.columns}
+    columns = [named(text, name) for name, text in texts.items()]
+    sign = signs(context, texts, texts)  # equal rows have equal keys: none replaces another
+    return done.select(*columns, *passed_through(context), NULL_VALUE, *sign).built()
 
 
 def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) -> Built:
     """Old rows to retract and new rows to add; the sign (see the node) is the last column."""
-    side = Side.of(inputs[0], node.schema)
+    side, passed = Side.of(inputs[0], node.schema), passed_through(context)
     bounds = [] if node.child.window is None else [WINDOWSTART, WINDOWEND]
+    if node.is_direct:
+        columns = [quoted(c.name) for c in node.carried.columns]
+        return Built(rows_of_table(side, node.schema).frame.selectExpr(*columns, *passed, NULL_VALUE))
     keys = [*(quoted(c.name) for c in node.schema.key), *bounds]
     keys_ddl = key_ddl([*(c.type for c in node.schema.key), *(BIGINT for _ in bounds)])
     state = {"key": keys_ddl, "row": side.ddl}
     records = rows_of_table(side, node.schema).records(0, keys, context, packs_nulls=True)
     rows = operator(context, "tableChanges", [records], state=state, tables=[side])
     shown = bounds if node.has_bounds else []
-    hidden = [*shown, *PASSED_THROUGH, NULL_VALUE]
+    hidden = [*shown, *passed, NULL_VALUE]
     key = unpacked("k", keys_ddl)
     rows.select(
         named(unpacked("l", side.ddl), "__row"),
         named(unpacked("r", side.ddl), "__next"),
         named("cast(ws AS int)", SIGN),
         *(named(f"{key}.c{len(keys) - 2 + bounds.index(name)}", name) for name in shown),
-        *PASSED_THROUGH,
+        *passed,
         named("false", NULL_VALUE),
     )
     group = packed_key(node.group, context)
@@ -172,4 +179,4 @@ def table_changes(node: Changes, inputs: Sequence[DataFrame], context: Context) 
     done = done.selectExpr("*", "__next.*").selectExpr(*both, "__group", named(group, "__next_group"))
     is_replaced = "__next IS NOT NULL AND __group = __next_group"
     done = done.selectExpr("__row", named(f"if({is_replaced}, -2, {quoted(SIGN)})", SIGN), *hidden)
-    return Built(done.selectExpr("__row.*", *shown, quoted(SIGN), *PASSED_THROUGH, NULL_VALUE), rows.layout)
+    return Built(done.selectExpr("__row.*", *shown, quoted(SIGN), *passed, NULL_VALUE), rows.layout)

@@ -86,7 +86,15 @@ class QueryStart:
         else:
             self._id = _query_id(bound, replaced, context)
             sink = self._beside(bound.sink) if self._is_beside else bound.sink
-            self._plan = lower(bound.root, sink, context.config, self._id, by_event_time=bound.by_event_time)
+            old = self._old() if self._way is Way.IN_PLACE else None
+            self._plan = lower(
+                bound.root,
+                sink,
+                context.config,
+                self._id,
+                by_event_time=bound.by_event_time,
+                running=None if old is None else old.plan,
+            )
             if self._is_beside:  # its rows are for the table's topic, with schemas of its subjects
                 self._plan = replace(self._plan, records=record_spec(bound.sink))
         #: roughly what the command log will store: prepare() adds schema ids

@@ -175,7 +175,7 @@ def check_marks(statement: ReplayErrors, context: StatementContext) -> None:
 def _problem(plan: Plan) -> str | None:
     """Return why records may not go through a plan once more; None if they may."""
     for stage in plan.stages:
-        for node in stage.stateful:
+        for node in reversed(stage.stateful):
             return f"{title(node)} keeps state, {state_text(node)}, which has moved on since they occurred."
     if any(source.is_table for source in plan.sources):
         return "it reads a table, whose rows may have newer values by now."

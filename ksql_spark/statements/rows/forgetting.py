@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import Forgetting
@@ -20,7 +20,8 @@ from ksql_spark.grammar.statements.lifecycle import Forget
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.explain import title
-from ksql_spark.plan.stages import MICROBATCH, Stage
+from ksql_spark.plan.nodes import Node
+from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
 from ksql_spark.runtime.queries.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place
@@ -245,13 +246,14 @@ class _Places:
             if query.plan.last.mode == MICROBATCH and query.spark:
                 note = "The query removes the keys before the next record that it reads."
         yield ForgottenPlace("state", query.id, None, outcome, note)
+        yield from self._steps(query, query.plan.last.stateful[1:])
         for stage in query.plan.inner:
-            yield from self._steps(query, stage)
+            yield from self._steps(query, stage.stateful)
             note = f"An internal topic keeps records {self._retention(stage.sink.topic)}."
             yield ForgottenPlace("topic", stage.sink.topic, None, "left", note)
 
-    def _steps(self, query: ManagedQuery, stage: Stage) -> Iterator[ForgottenPlace]:
-        for node in stage.stateful:
+    def _steps(self, query: ManagedQuery, operations: Iterable[Node]) -> Iterator[ForgottenPlace]:
+        for node in operations:
             note = "Its state has other keys, and loses rows as the step says (WITHIN, TTL)."
             yield ForgottenPlace("state", f"{query.id}: {title(node)}", None, "left", note)
 
@@ -297,7 +299,7 @@ class _Places:
                 if writer.plan.sink.topic == source.topic:
                     if uses_of(writer).is_visible(self._context.rights):
                         for stage in writer.plan.stages:
-                            yield from self._steps(writer, stage)
+                            yield from self._steps(writer, stage.stateful)
                     yield from self._upstream(writer)
             yield from self._readers(source.topic, follows=False)
 

@@ -75,18 +75,21 @@ def test_offsets_are_those_that_are_committed(world: World) -> None:
 
 
 def test_offsets_of_internal_topics_come_after_those_of_sources(world: World) -> None:
-    world.run("CREATE TABLE a AS SELECT v, COUNT(*) AS n FROM t GROUP BY v EMIT CHANGES;")
+    world.run(
+        "CREATE TABLE a AS SELECT s.v AS v, COUNT(*) AS n FROM s JOIN t ON s.k = t.k"
+        "  WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s.v EMIT FINAL;"
+    )
     (internal,) = (name for name in world.admin.topics() if name.startswith("_confluent-ksql-"))
-    world.admin.ends = {("t", 0): 5, (internal, 0): 4}
+    world.admin.ends = {("s", 0): 3, ("t", 0): 5, (internal, 0): 4}
 
     def offsets() -> dict[str, tuple[int, int]]:
         (summary,) = world.one("DESCRIBE a EXTENDED;")["sourceDescription"]["queryOffsetSummaries"]
         first = ((t["kafkaTopic"], t["offsets"][0]) for t in summary["topicSummaries"])
         return {topic: (place["consumerOffset"], place["logEndOffset"]) for topic, place in first}
 
-    assert list(offsets().items()) == [("t", (0, 5)), (internal, (0, 4))]
+    assert list(offsets().items()) == [("s", (0, 3)), ("t", (0, 5)), (internal, (0, 4))]
     world.commit("CTAS_A_2", 0, t={"0": 5, "1": 0, "2": 0})
-    assert offsets() == {"t": (5, 5), internal: (0, 4)}
+    assert offsets() == {"s": (0, 3), "t": (5, 5), internal: (0, 4)}
 
 
 @pytest.mark.parametrize(

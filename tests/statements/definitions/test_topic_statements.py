@@ -41,7 +41,8 @@ def test_internal_topics_have_their_own_number(replicated: World) -> None:
     replicated.run(
         "CREATE TABLE u (v INT PRIMARY KEY, w INT)"
         "  WITH (KAFKA_TOPIC = 'u', VALUE_FORMAT = 'JSON', PARTITIONS = 2);"
-        "CREATE TABLE a AS SELECT w, COUNT(*) AS n FROM r JOIN u ON r.v = u.v GROUP BY w EMIT CHANGES;",
+        "CREATE TABLE a AS SELECT w, COUNT(*) AS n FROM r JOIN u ON r.v = u.v"
+        "  WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY w EMIT FINAL;",
         **{"replication.factor": "2"},
     )
     (internal,) = [name for name in replicated.admin.topics() if "repartition" in name]

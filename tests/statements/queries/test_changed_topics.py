@@ -128,7 +128,7 @@ def test_a_sink_that_is_deleted(properties: dict[str, str], goes_on: bool, scene
 def test_an_internal_topic_that_is_deleted(scene: Callable[..., Any]) -> None:
     world, query = scene(
         "CREATE TABLE u AS SELECT a.v AS v, COUNT(*) AS n FROM s a JOIN t b ON a.k = b.k "
-        "GROUP BY a.v EMIT CHANGES;"
+        "WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY a.v EMIT FINAL;"
     )
     (internal,) = (stage.sink.topic for stage in query.plan.inner)
     known = world.admin.ids[internal]

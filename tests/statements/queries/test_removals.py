@@ -49,7 +49,10 @@ def test_nothing_is_removed_before_its_time() -> None:
 
 
 def test_what_a_dead_server_cannot_remove_another_one_does(world: World, at_once: None) -> None:
-    world.run("CREATE TABLE j AS SELECT s.w AS w, COUNT(*) AS c FROM s JOIN t ON s.k = t.k GROUP BY s.w;")
+    world.run(
+        "CREATE TABLE j AS SELECT s.w AS w, COUNT(*) AS c FROM s JOIN t ON s.k = t.k"
+        "  WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s.w EMIT FINAL;"
+    )
     (query,) = world.queries.all()
     internal = [name for name in world.admin.topics() if query.id in name]
     assert internal and world.checkpoint(query.id).exists()

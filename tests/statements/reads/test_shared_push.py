@@ -451,7 +451,10 @@ def test_rows_of_single_records_of_one_source_have_places(world: World, text: st
 
 def test_topics_go_even_if_the_broker_was_away(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removals, "REMOVE_AFTER_S", 0.0)
-    stream = serving.query("SELECT s.w, COUNT(*) FROM s JOIN t ON s.k = t.k GROUP BY s.w EMIT CHANGES;")
+    stream = serving.query(
+        "SELECT s.w, COUNT(*) FROM s JOIN t ON s.k = t.k"
+        "  WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s.w EMIT FINAL;"
+    )
     assert len(serving.topics()) > 1
 
     def away(names: object) -> None:

@@ -264,10 +264,7 @@ public final class TaskReader implements SupportsRealTimeRead<InternalRow> {
      * Sends what the task has written to a shuffle: it is about to wait, or has worked for long.
      */
     private void sendRows() {
-        PendingRows rows = task == null ? null : PendingRows.of(task);
-        if (rows != null) {
-            rows.send();
-        }
+        PendingRows.send(task);
         sent = System.nanoTime();
     }
 

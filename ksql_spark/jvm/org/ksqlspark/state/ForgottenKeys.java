@@ -19,21 +19,24 @@ import java.util.List;
  */
 record ForgottenKeys(long batch, List<Integer> tasks, List<byte[]> keys) implements Serializable {
     /**
-     * Setting of the query's session, a JSON object: {@code batch}, {@code tasks} and {@code keys},
-     * these in Base64.
+     * Setting of the query's session, a JSON object: {@code operator}, the number of the one whose
+     * keys they are, {@code batch}, {@code tasks} and {@code keys}, these in Base64.
      */
     static final String SETTING = "spark.ksql.forgottenKeys";
 
     /** Spark's local property with the number of the batch that a task works for. */
     private static final String BATCH_ID = "streaming.sql.batchId";
 
-    /** Those of a setting; null: the setting is empty. */
-    static ForgottenKeys of(String setting) {
+    /** Those of a setting for an operator; null: there are none. */
+    static ForgottenKeys of(String setting, int operator) {
         if (setting.isEmpty()) {
             return null;
         }
         try {
             JsonNode read = new ObjectMapper().readTree(setting);
+            if (read.path("operator").asInt() != operator) {
+                return null;
+            }
             List<Integer> tasks = new ArrayList<>();
             read.get("tasks").forEach(number -> tasks.add(number.asInt()));
             List<byte[]> keys = new ArrayList<>();

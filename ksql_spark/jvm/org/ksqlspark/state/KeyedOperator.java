@@ -39,6 +39,10 @@ import java.util.Map;
  * operators know no columns. A result has the headers of the record that caused it; a result that
  * waited for time to pass has none, unless it is made of one record.
  *
+ * <p>An operator that says how its rows change ({@link #CHANGES}) has three more columns: (sign
+ * INT, nl BINARY, nr BINARY). The sign is 1 for a row that is added, and -1 for one that is taken
+ * back; or -2 where another one replaces it, which follows, and is in nl and nr too.
+ *
  * <p>State and clocks are kept in a StateCache. They are written when it is full and before the
  * batch's state is committed. A processor is made anew for each attempt at a batch, so what was not
  * committed is forgotten.
@@ -58,6 +62,17 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     .add("h", DataTypes.BinaryType)
                     .add("task", DataTypes.IntegerType)
                     .add("st", DataTypes.LongType);
+
+    private static final StructType OUTPUT_OF_CHANGES =
+            OUTPUT.add("sign", DataTypes.IntegerType)
+                    .add("nl", DataTypes.BinaryType)
+                    .add("nr", DataTypes.BinaryType);
+
+    /** Setting of the query's session: whether an operator says how its rows change. */
+    static final String CHANGES = "spark.ksql.changes";
+
+    /** Setting of the query's session: how many operators with state are below this one. */
+    static final String NUMBER = "spark.ksql.operator";
 
     /**
      * Settings of the query's session: the processing log and the query id under which errors are
@@ -80,6 +95,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     static final int REPLACED = 3;
 
     private boolean isOrdering;
+    private boolean emitsChanges;
+    private int number;
 
     /** By side. */
     private Map<Integer, FormerRows> former = Map.of();
@@ -233,8 +250,13 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         CheckpointMetadata.prepare();
+        operator.number = Integer.parseInt(input.sparkSession().conf().get(NUMBER, "0"));
+        operator.emitsChanges =
+                Boolean.parseBoolean(input.sparkSession().conf().get(CHANGES, "false"));
         operator.forget(
-                ForgottenKeys.of(input.sparkSession().conf().get(ForgottenKeys.SETTING, "")));
+                ForgottenKeys.of(
+                        input.sparkSession().conf().get(ForgottenKeys.SETTING, ""),
+                        operator.number));
         operator.isOrdering =
                 Boolean.parseBoolean(input.sparkSession().conf().get(ORDER_BY_TIME, "false"));
         operator.complete(FormerRows.of(input.sparkSession().conf().get(FormerRows.SETTING, "{}")));
@@ -245,7 +267,10 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         return input.groupBy("task")
                 .as(Encoders.INT(), Encoders.row(input.schema()))
                 .transformWithState(
-                        operator, TimeMode.None(), OutputMode.Update(), Encoders.row(OUTPUT));
+                        operator,
+                        TimeMode.None(),
+                        OutputMode.Update(),
+                        Encoders.row(operator.emitsChanges ? OUTPUT_OF_CHANGES : OUTPUT));
     }
 
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right) {
@@ -270,6 +295,72 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** Emits a change of a table: rows, with a sign in the column of a window's start. */
     protected final void emit(byte[] key, long ts, byte[] left, byte[] right, long sign) {
         send(key, ts, left, right, sign, null, headers, false);
+    }
+
+    /** Says how its rows change instead of what they are. */
+    final void emitChanges() {
+        emitsChanges = true;
+    }
+
+    /** Whether it emits by {@link #replace}. */
+    protected final boolean emitsChanges() {
+        return emitsChanges;
+    }
+
+    /** A row of a table as it is emitted: one part or two, as in a join. */
+    protected record Version(byte[] left, byte[] right) {
+        /** A row of one part; null: there is none. */
+        static Version of(byte[] row) {
+            return row == null ? null : new Version(row, null);
+        }
+    }
+
+    /** Emits how a row of a table changes; null: there was none, or there is none any more. */
+    protected final void replace(byte[] key, long ts, Version before, Version after) {
+        replace(key, ts, before, after, null, null, headers);
+    }
+
+    /** The same for a row of a window; {@code own}: its headers. */
+    protected final void replace(
+            byte[] key,
+            long ts,
+            Version before,
+            Version after,
+            Long windowStart,
+            Long windowEnd,
+            byte[] own) {
+        if (before != null) {
+            out.add(
+                    RowFactory.create(
+                            key,
+                            ts,
+                            before.left,
+                            before.right,
+                            windowStart,
+                            windowEnd,
+                            own,
+                            task,
+                            streamTime,
+                            after == null ? -1 : -2,
+                            after == null ? null : after.left,
+                            after == null ? null : after.right));
+        }
+        if (after != null) {
+            out.add(
+                    RowFactory.create(
+                            key,
+                            ts,
+                            after.left,
+                            after.right,
+                            windowStart,
+                            windowEnd,
+                            own,
+                            task,
+                            streamTime,
+                            1,
+                            null,
+                            null));
+        }
     }
 
     /** Emits a result that has waited for time to pass. */
@@ -381,7 +472,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         size = getHandle().getValueState("size", Encoders.LONG(), TTLConfig.NONE());
         if (context != null) {
             String run = getHandle().getQueryInfo().getQueryId().toString();
-            store = new StateEntries.Store(run, context.partitionId());
+            store = new StateEntries.Store(run, number, context.partitionId());
         }
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
@@ -418,7 +509,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (!key.equals(task)) {
             change(key);
         }
-        scala.collection.Iterator<Row> ordered = isOrdering ? byTime(rows) : rows;
+        scala.collection.Iterator<Row> own = number == 0 ? rows : BeforeCommit.with(key, rows);
+        scala.collection.Iterator<Row> ordered = isOrdering ? byTime(own) : own;
         return new scala.collection.AbstractIterator<>() {
             @Override
             public boolean hasNext() {

@@ -58,13 +58,21 @@ final class SetOperation extends KeyedOperator {
         Set<ByteBuffer> after = result(rows);
         for (ByteBuffer row : before) {
             if (!after.contains(row)) {
-                emit(row.array(), ts, null, null);
+                change(row.array(), ts, row.array(), null);
             }
         }
         for (ByteBuffer row : after) {
             if (!before.contains(row)) {
-                emit(row.array(), ts, row.array(), null);
+                change(row.array(), ts, null, row.array());
             }
+        }
+    }
+
+    private void change(byte[] key, long ts, byte[] before, byte[] after) {
+        if (emitsChanges()) {
+            replace(key, ts, Version.of(before), Version.of(after));
+        } else {
+            emit(key, ts, after, null);
         }
     }
 

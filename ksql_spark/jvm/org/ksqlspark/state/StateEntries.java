@@ -26,8 +26,9 @@ public final class StateEntries {
      * The store of a task.
      *
      * @param run the id of the Spark query
+     * @param operator its number in the query, from 0
      */
-    public record Store(String run, int partition) implements Serializable {}
+    public record Store(String run, int operator, int partition) implements Serializable {}
 
     /**
      * What a store had at some time.

@@ -84,12 +84,23 @@ final class TableJoins {
             boolean was = exists(before != null, other != null, side);
             boolean is = exists(value != null, other != null, side);
             long time = Math.max(ts, other == null ? ts : ByteBuffer.wrap(other).getLong());
-            byte[] opposite = other == null ? null : Arrays.copyOfRange(other, 8, other.length);
-            if (is) {
+            byte[] opposite = unstamped(other);
+            if (emitsChanges()) {
+                Version old = was ? pair(unstamped(before), opposite, side) : null;
+                replace(key, time, old, is ? pair(value, opposite, side) : null);
+            } else if (is) {
                 emit(key, time, side == 0 ? value : opposite, side == 0 ? opposite : value);
             } else if (was) {
                 emit(key, time, null, null);
             }
+        }
+
+        private static Version pair(byte[] own, byte[] other, int side) {
+            return side == 0 ? new Version(own, other) : new Version(other, own);
+        }
+
+        private static byte[] unstamped(byte[] row) {
+            return row == null ? null : Arrays.copyOfRange(row, 8, row.length);
         }
 
         private boolean exists(boolean own, boolean other, int side) {

@@ -50,6 +50,9 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     /** Null without a TTL. */
     private transient Expiry expiry;
 
+    /** The rows that were emitted of groups whose next record is to emit another one. */
+    private transient Map<ByteBuffer, byte[]> emitted;
+
     WindowAggregate(
             Aggregator aggregator,
             Windows ofTime,
@@ -69,6 +72,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     @Override
     protected void open() {
         aggregator.open();
+        emitted = new HashMap<>();
         groups = bytes("groups");
         if (!isUnwindowed) {
             openByTask = new HashMap<>();
@@ -166,9 +170,13 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
 
     @Override
     public void expire(byte[] key, long time) {
-        boolean wasPassed = groups.getValue(key)[HEAD - 1] == 1;
+        byte[] saved = groups.getValue(key);
+        boolean wasPassed = saved[HEAD - 1] == 1;
         remove(key);
-        if (wasPassed) {
+        if (wasPassed && emitsChanges()) {
+            aggregator.load(saved, HEAD);
+            replace(key, time, Version.of(aggregator.result()), null, null, null, null);
+        } else if (wasPassed) {
             emitWaiting(key, time, null, null);
         }
     }
@@ -179,12 +187,16 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         byte[] saved = groups.getValue(place);
         long time = ts;
         boolean wasPassed = false;
+        byte[] before = null;
         if (saved == null) {
             aggregator.reset();
         } else {
             ByteBuffer head = ByteBuffer.wrap(saved);
             long last = head.getLong();
             wasPassed = head.get() == 1;
+            if (wasPassed && emitsChanges()) {
+                before = before(place, saved, emits);
+            }
             if (expiry != null && expiry.hasExpired(last, streamTime)) {
                 remove(place);
                 aggregator.reset();
@@ -202,11 +214,27 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             return saved == null;
         }
         if (isPassed) {
-            send(key, time, aggregator.result(), window, !wasPassed);
+            send(key, time, before, aggregator.result(), window, !wasPassed);
         } else if (wasPassed) {
-            send(key, ts, null, window, false);
+            send(key, ts, before, null, window, false);
         }
         return saved == null;
+    }
+
+    /**
+     * The row that was emitted of a group. A record that emits nothing leaves the group in a state
+     * that nobody sees, until the record that follows it.
+     */
+    private byte[] before(byte[] place, byte[] saved, boolean emits) {
+        byte[] row = emitted.isEmpty() ? null : emitted.remove(ByteBuffer.wrap(place));
+        if (row == null) {
+            aggregator.load(saved, HEAD);
+            row = aggregator.result();
+        }
+        if (!emits) {
+            emitted.put(ByteBuffer.wrap(place), row);
+        }
+        return row;
     }
 
     private void remove(byte[] place) {
@@ -216,12 +244,24 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         }
     }
 
-    private void send(byte[] key, long time, byte[] row, long window, boolean isNew) {
-        if (isUnwindowed) {
+    private void send(
+            byte[] key, long time, byte[] before, byte[] row, long window, boolean isNew) {
+        if (emitsChanges()) {
+            if (!Arrays.equals(before, row)) {
+                replace(key, time, before, row, window, headers());
+            }
+        } else if (isUnwindowed) {
             emitChange(key, time, row, isNew);
         } else {
             emitChange(key, time, row, ofTime.start(window), ofTime.end(window), isNew);
         }
+    }
+
+    private void replace(
+            byte[] key, long time, byte[] before, byte[] row, long window, byte[] own) {
+        Long start = isUnwindowed ? null : (Long) ofTime.start(window);
+        Long end = isUnwindowed ? null : (Long) ofTime.end(window);
+        replace(key, time, Version.of(before), Version.of(row), start, end, own);
     }
 
     private void list(long window, byte[] place) {
@@ -263,14 +303,12 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                 if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);
                     aggregator.load(saved, HEAD);
-                    if (aggregator.passes()) {
-                        byte[] key = Arrays.copyOfRange(place, 8, place.length);
-                        emitWaiting(
-                                key,
-                                ByteBuffer.wrap(saved).getLong(),
-                                aggregator.result(),
-                                ofTime.start(window),
-                                end);
+                    byte[] key = Arrays.copyOfRange(place, 8, place.length);
+                    long time = ByteBuffer.wrap(saved).getLong();
+                    if (aggregator.passes() && emitsChanges()) {
+                        replace(key, time, null, aggregator.result(), window, null);
+                    } else if (aggregator.passes()) {
+                        emitWaiting(key, time, aggregator.result(), ofTime.start(window), end);
                     }
                 }
                 remove(place);

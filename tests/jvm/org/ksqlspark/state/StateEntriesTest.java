@@ -9,14 +9,14 @@ import java.util.Map;
 /** Which counts of entries belong together, and which is the latest. */
 class StateEntriesTest {
     private static final StateEntries.Query QUERY = new StateEntries.Query("server", "Q");
-    private static final StateEntries.Store FIRST = new StateEntries.Store("run", 0);
+    private static final StateEntries.Store FIRST = new StateEntries.Store("run", 0, 0);
 
     @Test
     void entriesOfAllStoresOfARunAreAdded() {
         StateEntries.set(QUERY, FIRST, 3);
         StateEntries.set(QUERY, FIRST, 5);
-        StateEntries.set(QUERY, new StateEntries.Store("run", 1), 7);
-        StateEntries.set(QUERY, new StateEntries.Store("other", 0), 100);
+        StateEntries.set(QUERY, new StateEntries.Store("run", 0, 1), 7);
+        StateEntries.set(QUERY, new StateEntries.Store("other", 0, 0), 100);
         assertEquals(12, StateEntries.of("server", "Q", "run"));
         assertEquals(0, StateEntries.of("another", "Q", "run"));
         StateEntries.forget("server", "Q");

@@ -23,15 +23,13 @@ public final class PendingRows {
         task.addTaskCompletionListener((TaskCompletionListener) over -> BY_TASK.remove(id));
     }
 
-    /** Those of a task; null where it does not write to a streaming shuffle. */
-    public static PendingRows of(TaskContext task) {
-        return BY_TASK.get(task.taskAttemptId());
-    }
-
-    /** Sends them; does nothing where there are none. */
-    public void send() {
-        for (var shard : writer.shards()) {
-            shard.send();
+    /** Sends those of a task, which may be null; does nothing where there are none. */
+    public static void send(TaskContext task) {
+        PendingRows rows = task == null ? null : BY_TASK.get(task.taskAttemptId());
+        if (rows != null) {
+            for (var shard : rows.writer.shards()) {
+                shard.send();
+            }
         }
     }
 }

@@ -20,6 +20,9 @@ final class QuietShuffleReader<K, C> extends StreamingShuffleReader<K, C> {
     /** How long to wait for a message before looking whether the task has failed, ms. */
     private static final long LOOK_MS = 250;
 
+    /** How long rows wait that the task has written while messages keep coming, ns. */
+    private static final long SEND_NS = TimeUnit.MILLISECONDS.toNanos(2);
+
     /** How long a thread of a reader stays that has nothing left to do, s. */
     private static final long IDLE_S = 5;
 
@@ -49,9 +52,21 @@ final class QuietShuffleReader<K, C> extends StreamingShuffleReader<K, C> {
     private static final class PatientQueue extends LinkedBlockingQueue<StreamingShuffleMessage> {
         private static final long serialVersionUID = 1L;
 
+        private long sent;
+
         @Override
         public StreamingShuffleMessage poll(long timeout, TimeUnit unit)
                 throws InterruptedException {
+            StreamingShuffleMessage there = super.poll();
+            long now = System.nanoTime();
+            if (there == null || now - sent > SEND_NS) {
+                PendingRows.send(
+                        TaskContext.get()); // the task is about to wait, or has worked for long
+                sent = now;
+            }
+            if (there != null) {
+                return there;
+            }
             return super.poll(Math.max(unit.toMillis(timeout), LOOK_MS), TimeUnit.MILLISECONDS);
         }
     }

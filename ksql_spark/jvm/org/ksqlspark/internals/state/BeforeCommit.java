@@ -40,6 +40,29 @@ public final class BeforeCommit {
         return true;
     }
 
+    /**
+     * Rows whose grouping key stays the one at hand. They may come from another operator in the
+     * same thread, which leaves none.
+     */
+    public static <T> scala.collection.Iterator<T> with(
+            Object key, scala.collection.Iterator<T> rows) {
+        return new scala.collection.AbstractIterator<>() {
+            @Override
+            public boolean hasNext() {
+                boolean has = rows.hasNext();
+                ImplicitGroupingKeyTracker.setImplicitKey(key);
+                return has;
+            }
+
+            @Override
+            public T next() {
+                T row = rows.next();
+                ImplicitGroupingKeyTracker.setImplicitKey(key);
+                return row;
+            }
+        };
+    }
+
     /** Do something with the state of a grouping key, whichever is the one at hand. */
     public static void with(Object key, Runnable write) {
         scala.Option<Object> before = ImplicitGroupingKeyTracker.getImplicitKeyOption();

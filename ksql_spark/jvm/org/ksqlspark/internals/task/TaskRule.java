@@ -3,11 +3,13 @@ package org.ksqlspark.internals.task;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnaryExecNode;
 import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanExecBase;
 import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec;
 import org.apache.spark.sql.execution.datasources.v2.RealTimeStreamScanExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec;
 
 import scala.Function1;
 import scala.jdk.javaapi.CollectionConverters;
@@ -22,11 +24,17 @@ import java.util.function.UnaryOperator;
  *
  * <p>Spark exchanges rows between tasks before an operator with state, since a source cannot say
  * how its rows are distributed. Where they are where they belong, that exchange is taken out again,
- * and the sort that a micro-batch does for it.
+ * and the sort that a micro-batch does for it. The exchange between two operators stays as it is.
  */
 final class TaskRule extends Rule<SparkPlan> {
     /** KEEP or REMOVE; where it is not set, plans stay as they are. */
     static final String EXCHANGE = "spark.ksql.task.exchange";
+
+    /**
+     * The numbers of further operators whose rows stay in the task of the one below, separated by
+     * commas.
+     */
+    static final String STAYING = "spark.ksql.task.staying";
 
     /** Whether the inputs of the operator meet in the order of their times. */
     static final String MERGE = "spark.ksql.task.merge";
@@ -48,7 +56,8 @@ final class TaskRule extends Rule<SparkPlan> {
                         plan,
                         node -> {
                             if (!(node instanceof ShuffleExchangeExec shuffle)
-                                    || !readsStream(shuffle.child())) {
+                                    || !readsStream(shuffle.child())
+                                    || operators(shuffle.child()) > 0) {
                                 return node;
                             }
                             SparkPlan child =
@@ -59,9 +68,35 @@ final class TaskRule extends Rule<SparkPlan> {
                                             ? shuffle
                                             : shuffle.withNewChildren(Plans.seq(List.of(child)));
                         });
+        SparkPlan staying = rewritten(made, this::withoutExchange);
         return exchange.equals("REMOVE")
-                ? rewritten(made, node -> node instanceof SortExec sort ? sort.child() : node)
-                : made;
+                ? rewritten(staying, node -> node instanceof SortExec sort ? sort.child() : node)
+                : staying;
+    }
+
+    /** An operator whose rows stay in their task, without the exchange and the sort below it. */
+    private SparkPlan withoutExchange(SparkPlan node) {
+        if (!(node instanceof TransformWithStateExec operator)) {
+            return node;
+        }
+        SparkPlan child = operator.child();
+        String number = String.valueOf(operators(child));
+        if (!List.of(conf().getConfString(STAYING, "").split(",")).contains(number)) {
+            return node;
+        }
+        while (child instanceof SortExec || child instanceof ShuffleExchangeExec) {
+            child = ((UnaryExecNode) child).child();
+        }
+        return operator.withNewChildren(Plans.seq(List.of(child, operator.right())));
+    }
+
+    /** How many operators with state there are. */
+    private static int operators(SparkPlan plan) {
+        int own = plan instanceof TransformWithStateExec ? 1 : 0;
+        return own
+                + CollectionConverters.asJava(plan.children()).stream()
+                        .mapToInt(TaskRule::operators)
+                        .sum();
     }
 
     private boolean isMerging() {
