@@ -25,17 +25,18 @@ REST = Listener(
     "listeners",
     "the address of its REST API and its console (default: 127.0.0.1:8088, or a free port if that is taken)",
 )
+KAFKA = Listener(
+    "--kafka-listen",
+    "ksql.kafka.listener",
+    "the address of the Kafka broker that it starts (default: 127.0.0.1:9092, or a free port if that is "
+    "taken)",
+)
 LISTENERS = (
     REST,
     Listener(
         "--pg-listen", "ksql.postgres.listener", "its address for clients of PostgreSQL (by default none)"
     ),
-    Listener(
-        "--kafka-listen",
-        "ksql.kafka.listener",
-        "the address of the Kafka broker that it starts (default: 127.0.0.1:9092, or a free port if that is "
-        "taken)",
-    ),
+    KAFKA,
 )
 
 

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ksql_spark.shell.client import Client, ClientError
 from ksql_spark.shell.output.console import Console
@@ -23,8 +23,15 @@ LOOK_S = 0.5
 _Query = Mapping[str, Any]
 
 
+class Server(Protocol):
+    """What carries out statements, such as a Client."""
+
+    def run(self, text: str) -> list[dict[str, Any]]:
+        """Carry out statements; returns their answers. Raises ClientError."""
+
+
 def wait_for_queries(
-    client: Client,
+    client: Server,
     console: Console,
     but: Collection[str] = (),
     look_s: float | None = None,
@@ -36,6 +43,9 @@ def wait_for_queries(
     written as that of the next one. Paused queries are left out, and those with the ids ``but``.
 
     Args:
+        client: carries out SHOW QUERIES and DESCRIBE.
+        console: for a status line.
+        but: ids of queries to leave out.
         look_s: how often to ask; None: LOOK_S.
         timeout_s: how long this may take.
 
@@ -53,7 +63,7 @@ def wait_for_queries(
         console.clear_status()
 
 
-def _upstream_first(client: Client, queries: Iterable[_Query]) -> Iterator[_Query]:
+def _upstream_first(client: Server, queries: Iterable[_Query]) -> Iterator[_Query]:
     """Yield queries, each after all others that write a topic that it reads; in a cycle, as they come."""
     rest = [(query, _places(client, query).keys()) for query in queries]
     while rest:
@@ -67,7 +77,7 @@ def _upstream_first(client: Client, queries: Iterable[_Query]) -> Iterator[_Quer
 
 
 def _wait_for_topic(
-    client: Client, console: Console, query: _Query, topic: str, look_s: float, deadline: float
+    client: Server, console: Console, query: _Query, topic: str, look_s: float, deadline: float
 ) -> None:
     """Wait until a query has read what a topic has now."""
     (sink,) = query["sinks"]
@@ -167,7 +177,7 @@ def finish_batch(client: Client, console: Console, before: Running) -> None:
         client.run(f"TERMINATE {quoted_name(name)};")
 
 
-def _queries(client: Client) -> list[_Query]:
+def _queries(client: Server) -> list[_Query]:
     (answer,) = client.run("SHOW QUERIES;")
     return [query for query in answer["queries"] if query["queryType"] == "PERSISTENT"]
 
@@ -198,7 +208,7 @@ def _wait_for_sink(client: Client, console: Console, name: str) -> None:
         time.sleep(LOOK_S)
 
 
-def _places(client: Client, query: _Query) -> dict[str, dict[int, tuple[int, int]]]:
+def _places(client: Server, query: _Query) -> dict[str, dict[int, tuple[int, int]]]:
     """Return topic -> partition -> how far a query has read it, and its end; upstream topics first.
 
     Raises:

@@ -1,29 +1,33 @@
-"""Metamorphic tests (metamorphic.py) over the case files: a few cases, with ``METAMORPHIC=all`` all of them.
+"""Variations (ksql_spark/tools/testing/variations.py) of the cases that must not change what comes out.
 
-``SEED=n`` chooses other points to stop at, and other cases; ``CASE=path:line`` takes one case,
-``RELATION=name`` one relation.
+A few cases run, with ``METAMORPHIC=all`` all of them. ``SEED=n`` chooses other points to stop at, and other
+cases; ``CASE=path:line`` takes one case, ``RELATION=name`` one variation.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from ksql_spark.engine import Engine
-from ksql_spark.kafka.admin import KafkaAdmin
-from tests.cases.case_file import FOLDER, Case, every_case
-from tests.cases.metamorphic import RELATIONS, MetamorphicRun, related
-from tests.cases.running import CaseFailed
+from ksql_spark.shell.output.console import Console
+from ksql_spark.tools.testing.files import Check, SqlTest
+from ksql_spark.tools.testing.running import Runner
+from ksql_spark.tools.testing.variations import VARIATIONS, read
+from ksql_spark.tools.testing.varying import Varied, variations
+from tests.cases import every_case, name_of
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 SEED = int(os.environ.get("SEED", "1"))
-#: cases for each relation where nobody asks for more
+#: the other variations change results of many cases: what is late, or comes twice, counts
+NAMES = ("restart", "split", "crash", "replay")
+#: cases for each variation where nobody asks for more
 SAMPLE = 2
-#: beginnings of the titles of cases in which a metamorphic test has found a bug; they run always
+#: beginnings of the names of cases in which a variation has found a bug; they run always
 FOUND = (
     "what is in the table before the query",
     "a row keeps the table's row of its time",
@@ -33,41 +37,40 @@ FOUND = (
 
 
 def _cases() -> Iterator[object]:
-    cases = list(every_case())
-    for relation in RELATIONS:
-        if relation != os.environ.get("RELATION", relation):
-            continue
-        for case in _made(cases, relation):
-            yield pytest.param(case, id=f"{relation} {case.path.relative_to(FOLDER)}:{case.line}")
+    for name in NAMES:
+        if name == os.environ.get("RELATION", name):
+            for case in _chosen(every_case(), name):
+                yield pytest.param(name, case, id=f"{name} {name_of(case)}")
 
 
-def _made(cases: Sequence[Case], relation: str) -> Iterator[Case]:
-    """The cases that run, as the relation has them: all, or FOUND and a sample."""
+def _chosen(cases: Sequence[SqlTest], name: str) -> Iterator[SqlTest]:
+    """The cases that run with a variation: all that it changes, or FOUND and a sample."""
     left = len(cases) if {"METAMORPHIC", "CASE"} & set(os.environ) else SAMPLE
-    for case in random.Random(f"{SEED} {relation}").sample(cases, len(cases)):
-        is_found = case.title.startswith(FOUND)
-        if (is_found or left) and (made := related(case, relation, SEED)) is not None:
+    for case in random.Random(f"{SEED} {name}").sample(cases, len(cases)):
+        is_found = case.name.startswith(FOUND)
+        if (is_found or left) and _is_changed(case, name):
             left -= not is_found
-            yield made
+            yield case
 
 
+def _is_changed(case: SqlTest, name: str) -> bool:
+    """Whether a variation changes a case, and what comes out depends on the records alone."""
+    texts = [part.text for part in case.statements]
+    if any("ksql.idle.window.timeout" in text or text.upper().startswith(PAUSING) for text in texts):
+        return False
+    is_checked = any(isinstance(step, Check) and step.kind == "output" for step in case.steps)
+    test = read(case)
+    return is_checked and VARIATIONS[name][0](test, SEED) != list(test.steps)
+
+
+#: what they stop is to stay so
+PAUSING = ("PAUSE", "TERMINATE")
 #: pytest refuses no parameters at all, as when CASE has nothing to change
-NO_CASES = pytest.param(None, marks=pytest.mark.skip("no relation applies"))
+NO_CASES = pytest.param("", None, marks=pytest.mark.skip("no variation applies"))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("case", list(_cases()) or [NO_CASES])
-def test_stops_and_replays_change_nothing(
-    case: Case,
-    make_engine: Callable[..., Engine],
-    kafka_admin: KafkaAdmin,
-) -> None:
-    failure = None
-    with MetamorphicRun(case, make_engine, kafka_admin, is_completing=False) as run:
-        try:
-            run.run()
-        except CaseFailed as failed:
-            stops = ", ".join(str(s.line) for s in case.steps if type(s).__name__ == "Stop")
-            failure = f"{failed}\nstopped after line {stops}" if stops else str(failed)
-    if failure is not None:
-        pytest.fail(failure, pytrace=False)
+@pytest.mark.parametrize(("name", "case"), list(_cases()) or [NO_CASES])
+def test_variations_change_nothing(name: str, case: SqlTest, runner: Runner) -> None:
+    out = io.StringIO()
+    if Varied(case, runner, Console(out, tty=False), SEED).run(variations([name], [])):
+        pytest.fail(out.getvalue(), pytrace=False)

@@ -1,20 +1,23 @@
-"""ASSERT VALUES, NULL VALUES, STREAM and TABLE, checked against the server's responses."""
+"""ASSERT VALUES, NULL VALUES, STREAM and TABLE, checked against topics and descriptions."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksql_spark import grammar
 from ksql_spark.client.values import type_text
 from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
-from ksql_spark.shell.client import Client, ClientError, Settings
-from ksql_spark.shell.output.text import json_text
+from ksql_spark.kafka.consumer import Record
+from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.statements import quoted_name, quoted_text
-from ksql_spark.tools.testing.rows import ROWTIME, WINDOW, Row, Rows
+from ksql_spark.tools.testing.servers import Server, Topic
+from ksql_spark.tools.testing.tables import cell
 
-#: prefix of streams with expected values; they are dropped with all others after the test
-SCRATCH = "KSQL_TEST_EXPECTED_"
+#: prefix of streams with expected values; they are gone after the test
+_SCRATCH = "KSQL_TEST_EXPECTED_"
 #: property of an assertion -> member of a description
 _DESCRIBED = {
     "KAFKA_TOPIC": ("topic",),
@@ -38,16 +41,17 @@ class Assertions:
     """Checks what the queries of one test have written.
 
     Args:
-        client: of the server.
+        server: runs the test.
         timeout_s: how long a record may take.
     """
 
-    def __init__(self, client: Client, timeout_s: float) -> None:
-        self._client = client
+    def __init__(self, server: Server, timeout_s: float) -> None:
+        self._server = server
         self._timeout_s = timeout_s
-        self._rows: dict[str, Rows] = {}
-        #: types of columns -> the stream with these columns, and its rows
-        self._scratch: dict[tuple[str, ...], tuple[str, Rows]] = {}
+        #: stream or table -> how many of its records have been compared
+        self._compared: dict[str, int] = {}
+        #: types of columns -> the stream with these columns
+        self._scratch: dict[tuple[str, ...], str] = {}
 
     def values(self, statement: AssertValues) -> None:
         """Check that the next record of a source has these values.
@@ -57,14 +61,16 @@ class Assertions:
             ClientError: the statement is wrong.
         """
         types = self._types(self._description(statement.name))
-        names = self._columns(statement, [name for name in types if name not in (ROWTIME, *WINDOW)], types)
+        bounds = (ROWTIME, WINDOWSTART, WINDOWEND)
+        names = self._columns(statement, [name for name in types if name not in bounds], types)
         expected = self._evaluated([types[name] for name in names], statement)
-        row = self._next(statement.name, list(types))
-        actual = [None if row.is_tombstone else row.values[name] for name in names]
-        if row.is_tombstone or actual != expected:
-            raise AssertionFailed(
-                _difference(names, expected, ["<TOMBSTONE>"] * len(names) if row.is_tombstone else actual)
-            )
+        topic, record = self._next(statement.name)
+        values = topic.values(record)
+        actual = [values.get(name) for name in names]
+        if record.value is None:
+            raise AssertionFailed(_difference(names, expected, ["<TOMBSTONE>"] * len(names)))
+        if actual != expected:
+            raise AssertionFailed(_difference(names, expected, actual))
 
     def tombstone(self, statement: AssertTombstone) -> None:
         """Check that the next record of a table deletes this key. Raises as ``values``."""
@@ -73,11 +79,12 @@ class Assertions:
         keys = [field["name"] for field in description["fields"] if field.get("type") == "KEY"]
         names = self._columns(statement, keys, types)
         expected = self._evaluated([types[name] for name in names], statement)
-        row = self._next(statement.name, list(types))
-        actual = [row.values[name] for name in names]
-        if not row.is_tombstone:
-            shown = ", ".join(f"{name} {_shown(value)}" for name, value in row.values.items())
+        topic, record = self._next(statement.name)
+        values = topic.values(record)
+        if record.value is not None:
+            shown = ", ".join(f"{name} {cell(values.get(name))}" for name in types)
             raise AssertionFailed(f"Expected a tombstone, but the record has values: {shown}")
+        actual = [values.get(name) for name in names]
         if actual != expected:
             raise AssertionFailed(_difference(names, expected, actual))
 
@@ -98,19 +105,10 @@ class Assertions:
             for member in members:
                 _compare(property_.name.upper(), property_.value, description.get(member))
 
-    def columns(self, name: str) -> list[str]:
-        """The columns of a stream or table, with those of its windows, if it has any. Raises ClientError."""
-        return [column for column in self._types(self._description(name)) if column != ROWTIME]
-
-    def close(self) -> None:
-        """Stop reading."""
-        for rows in (*self._rows.values(), *(rows for _, rows in self._scratch.values())):
-            rows.close()
-
     # ---- sources -------------------------------------------------------------------------------------
 
     def _description(self, name: str) -> Mapping[str, Any]:
-        (answer,) = self._client.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
+        (answer,) = self._server.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
         description: Mapping[str, Any] = answer["sourceDescription"]
         return description
 
@@ -119,7 +117,7 @@ class Assertions:
         """The comparable columns of a source, with their types."""
         types = {field["name"]: type_text(field["schema"]) for field in description["fields"]}
         if description.get("windowType"):
-            types |= dict.fromkeys(WINDOW, "BIGINT")
+            types |= dict.fromkeys((WINDOWSTART, WINDOWEND), "BIGINT")
         return types | {ROWTIME: "BIGINT"}
 
     def _columns(
@@ -135,23 +133,20 @@ class Assertions:
             raise ClientError(f"There are {len(names)} columns, but {len(statement.values)} values.")
         return names
 
-    def _next(self, name: str, columns: list[str]) -> Row:
+    def _next(self, name: str) -> tuple[Topic, Record]:
         """The next record of a source. Raises AssertionFailed."""
-        rows = self._rows.get(name)
-        if rows is None or rows.columns != columns:  # its columns may have changed
-            read = rows.count if rows is not None else 0
-            if rows is not None:
-                rows.close()
-            rows = self._rows[name] = Rows(self._client, quoted_name(name), columns)
-            for _ in range(read):
-                rows.next(self._timeout_s)
-        row = rows.next(self._timeout_s)
-        if row is None:
-            raise AssertionFailed(
-                f"Expected another record in {name}, but there were no more than {rows.count} "
-                f"after {self._timeout_s:g} s."
-            )
-        return row
+        topic, compared = self._server.topic(name), self._compared.get(name, 0)
+        deadline = time.monotonic() + self._timeout_s
+        while len(topic.records) <= compared:
+            left_s = deadline - time.monotonic()
+            if left_s < 0:
+                raise AssertionFailed(
+                    f"Expected another record in {name}, but there were no more than {compared} "
+                    f"after {self._timeout_s:g} s."
+                )
+            topic.poll(left_s)
+        self._compared[name] = compared + 1
+        return topic, topic.records[compared]
 
     # ---- what is expected ----------------------------------------------------------------------------
 
@@ -160,34 +155,32 @@ class Assertions:
         key = tuple(types)
         names = [f"C{number}" for number in range(len(types))]
         if key not in self._scratch:
-            stream = f"{SCRATCH}{len(self._scratch)}"
+            stream = f"{_SCRATCH}{len(self._scratch)}"
             columns = ", ".join(f"{name} {type_}" for name, type_ in zip(names, types, strict=True))
-            self._client.run(_scratch("STREAM", stream, columns))
-            self._scratch[key] = stream, Rows(self._client, stream, names)
-        stream, rows = self._scratch[key]
+            self._server.run(self._scratch_source("STREAM", stream, columns))
+            self._scratch[key] = stream
+        stream = self._scratch[key]
         values = ", ".join(grammar.render(value) for value in statement.values)
-        self._client.run(f"INSERT INTO {stream} ({', '.join(names)}) VALUES ({values});", Settings())
-        row = rows.next(self._timeout_s)
-        if row is None:
-            raise ClientError(f"The expected values could not be read within {self._timeout_s:g} s.")
-        return [row.values[name] for name in names]
+        self._server.run(f"INSERT INTO {stream} ({', '.join(names)}) VALUES ({values});")
+        topic, record = self._next(stream)
+        found = topic.values(record)
+        return [found[name] for name in names]
 
     def _declared(self, statement: AssertSource) -> list[dict[str, Any]]:
         """The columns that a statement declares, as DESCRIBE shows them."""
-        name = f"{SCRATCH}SOURCE"
+        name = f"{_SCRATCH}SOURCE"
         columns = ", ".join(grammar.render(column) for column in statement.columns)
-        self._client.run(_scratch(statement.kind, name, columns))
-        (answer,) = self._client.run(f"DESCRIBE {name};")
-        self._client.run(f"DROP {statement.kind} {name} DELETE TOPIC;")
+        self._server.run(self._scratch_source(statement.kind, name, columns))
+        (answer,) = self._server.run(f"DESCRIBE {name};")
+        self._server.run(f"DROP {statement.kind} {name} DELETE TOPIC;")
         fields: list[dict[str, Any]] = answer["sourceDescription"]["fields"]
         return fields
 
-
-def _scratch(kind: str, name: str, columns: str) -> str:
-    return (
-        f"CREATE {kind} {name} ({columns}) "
-        f"WITH (KAFKA_TOPIC = {quoted_text(name)}, FORMAT = 'JSON', PARTITIONS = 1);"
-    )
+    def _scratch_source(self, kind: str, name: str, columns: str) -> str:
+        topic = quoted_text(f"{self._server.name}_{name}")
+        return (
+            f"CREATE {kind} {name} ({columns}) WITH (KAFKA_TOPIC = {topic}, FORMAT = 'JSON', PARTITIONS = 1);"
+        )
 
 
 def _compare(name: str, expected: Any, actual: Any) -> None:
@@ -203,9 +196,9 @@ def _compare(name: str, expected: Any, actual: Any) -> None:
 
 def _difference(names: Sequence[str], expected: Sequence[Any], actual: Sequence[Any]) -> str:
     """A row of names, one of expected values, and one of actual values."""
-    rows = [list(names), [_shown(value) for value in expected], [_shown(value) for value in actual]]
+    rows = [list(names), [cell(value) for value in expected], [cell(value) for value in actual]]
     widths = [max(len(row[index]) for row in rows) for index in range(len(names))]
-    lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    lines = [" | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
     titles = ("", "EXPECTED", "ACTUAL")
     table = "\n".join(f"  {title:<8}  {line}".rstrip() for title, line in zip(titles, lines, strict=True))
     return f"Expected record does not match actual.\n{table}"
@@ -220,7 +213,3 @@ def _schemas(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str
 def _field(field: Mapping[str, Any]) -> str:
     role = f" {field['type']}" if field.get("type") else ""
     return f"{field['name']} {type_text(field['schema'])}{role}"
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)

@@ -1,20 +1,19 @@
-"""``ksql-spark test PATH…``: runs test files on a temporary engine."""
+"""``ksql-spark test PATH…``: runs test files on temporary engines."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import itertools
 import random
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
-from ksql_spark.listeners import REST, add_listeners, listener_settings
-from ksql_spark.shell import embedded
-from ksql_spark.shell.client import Client, ClientError
-from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem, properties_of
+from ksql_spark.errors import KsqlError
+from ksql_spark.listeners import KAFKA
+from ksql_spark.shell.client import ClientError
+from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem
 from ksql_spark.shell.output.console import Console
-from ksql_spark.tools.testing.files import SqlTest, find, read
+from ksql_spark.tools.testing.engines import Engines
+from ksql_spark.tools.testing.files import SqlTest, select, write
 from ksql_spark.tools.testing.mutations import Mutant, mutants
 from ksql_spark.tools.testing.running import Result, Runner
 from ksql_spark.tools.testing.variations import VARIATIONS
@@ -22,8 +21,6 @@ from ksql_spark.tools.testing.varying import Variation, Varied, variations
 
 #: the least time that a record of a mutant may take, seconds
 _LEAST_S = 3.0
-#: properties of the test engine: offsets are committed soon after they are read
-_PROPERTIES = {"ksql.checkpoint.interval.ms": "5000", "ksql.service.id": "ksql_test_"}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,103 +33,72 @@ def main(argv: Sequence[str]) -> int:
     console = Console()
     try:
         # read all files before the first test runs
-        tests = [test for path in find(options.paths) for test in read(path)]
-        tests = [test for test in tests if options.only is None or options.only in test.name]
+        tests = [test for test in select(options.paths) if (options.only or "") in test.name]
         if not tests:
             raise OptionProblem(f"No test name contains '{options.only}'.")
         changes = [name for name in VARIATIONS if getattr(options, name)]
-        if options.mutate and (changes or options.partitions):
-            raise OptionProblem("--mutate changes queries, the other options change the input: choose one.")
+        if bool(options.mutate) + bool(options.complete) + bool(changes or options.partitions) > 1:
+            raise OptionProblem(
+                "--mutate changes queries, --complete changes files, the other options change the input: "
+                "choose one."
+            )
         mutated = [(test, mutants(test)) for test in tests] if options.mutate else []
-        with _Engine(options, console) as engine:
+        with Engines(options, console) as engines:
+            runner = engines.runner(options.timeout)
             if options.mutate:
-                return _mutate(mutated, engine.client, options.timeout, console)
+                return _mutate(mutated, runner, options.timeout, console)
             if changes or options.partitions:
-                return _vary(tests, engine, options, variations(changes, options.partitions))
-            return _run(tests, Runner(engine.client, options.timeout), console)
+                return _vary(tests, runner, options.seed, variations(changes, options.partitions), console)
+            return _run(tests, runner, options.complete, console)
     except OptionProblem as problem:
         console.error(f"ksql-spark test: {problem}")
         return WRONG_OPTIONS
-    except ClientError as error:
+    except (ClientError, KsqlError, OSError) as error:
         console.clear_status()
         console.error(str(error))
         return FAILED
 
 
-class _Engine:
-    """An engine that runs for the duration of a block, with its own Kafka broker and data."""
-
-    def __init__(self, options: argparse.Namespace, console: Console) -> None:
-        self.console = console
-        self._kept = contextlib.ExitStack()
-        name = tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True)
-        self._folder = Path(self._kept.enter_context(name))
-        lines = {**_PROPERTIES, **properties_of(options.properties)}
-        self._file = self._folder / "server.properties"
-        self._file.write_text("".join(f"{key}={value}\n" for key, value in lines.items()), encoding="utf-8")
-        # any free port: nobody else uses this engine
-        self._settings = {REST.setting: "http://127.0.0.1:0", **listener_settings(options)}
-
-    def __enter__(self) -> _Engine:
-        try:
-            self.client = Client(self._start())
-        except BaseException:
-            self._kept.close()
-            raise
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.client.close()
-        self._kept.close()
-
-    def crash(self) -> None:
-        """Kill the engine, and start it again at the same address with the same data."""
-        self._server.kill()
-        self._settings[REST.setting] = self.client.url
-        self._start()
-
-    def _start(self) -> str:
-        self._server = embedded.start(self._folder / "data", self._file, self._settings)
-        self._kept.callback(self._server.stop, self.console.status)
-        try:
-            return self._server.wait_ready(self.console.status)
-        finally:
-            self.console.clear_status()
+def _with_titles(tests: Sequence[SqlTest], console: Console) -> Iterator[SqlTest]:
+    """The tests, each file's name printed before its first one."""
+    for path, of_file in itertools.groupby(tests, key=lambda test: test.path):
+        console.line(console.bold(str(path)))
+        yield from of_file
 
 
-def _run(tests: Sequence[SqlTest], runner: Runner, console: Console) -> int:
-    failed = 0
-    for number, test in enumerate(tests):
-        if number == 0 or tests[number - 1].path != test.path:
-            console.line(console.bold(str(test.path)))
+def _run(tests: Sequence[SqlTest], runner: Runner, completes: bool, console: Console) -> int:
+    results = []
+    for test in _with_titles(tests, console):
         with console.busy(test.name):
-            result = runner.run(test)
-        _show(result, console)
-        failed += result.failure is not None
+            results.append(runner.run(test, completes))
+        _show(results[-1], console)
+    for path in dict.fromkeys(test.path for test in tests):  # once all have run, since lines move
+        write(path, [pair for result in results if result.test.path == path for pair in result.completed])
+    failed = sum(result.failure is not None for result in results)
     console.line(f"{len(tests) - failed} passed, {failed} failed")
     return FAILED if failed else 0
 
 
 def _mutate(
-    tests: Sequence[tuple[SqlTest, Sequence[Mutant]]], client: Client, timeout_s: float, console: Console
+    tests: Sequence[tuple[SqlTest, Sequence[Mutant]]], runner: Runner, timeout_s: float, console: Console
 ) -> int:
     """Run each test, then once for each of its mutants; the exit code."""
     failed = survived = found = 0
-    for number, (test, changes) in enumerate(tests):
-        if number == 0 or tests[number - 1][0].path != test.path:
-            console.line(console.bold(str(test.path)))
+    changes_of = dict(zip((id(test) for test, _ in tests), (changes for _, changes in tests), strict=True))
+    for test in _with_titles([test for test, _ in tests], console):
+        changes = changes_of[id(test)]
         with console.busy(test.name):
-            result = Runner(client, timeout_s).run(test)
+            result = runner.run(test)
         if result.failure is not None:
             _show(result, console)
             failed += 1
             continue
         # a record that does not come any more need not be waited for as long as the slowest one that does
-        runner = Runner(client, min(timeout_s, max(_LEAST_S, 3 * result.seconds)))
+        hasty = runner.within(min(timeout_s, max(_LEAST_S, 3 * result.seconds)))
         survivors = []
         for at, mutant in enumerate(changes, 1):
             with console.busy(f"{test.name}: change {at} of {len(changes)}"):
-                if runner.run(mutant.test).failure is None:
+                if hasty.run(mutant.test).failure is None:
                     survivors.append(mutant)
         survived += len(survivors)
         found += len(changes) - len(survivors)
@@ -146,23 +112,19 @@ def _mutate(
 
 
 def _vary(
-    tests: Sequence[SqlTest], engine: _Engine, options: argparse.Namespace, changes: Sequence[Variation]
+    tests: Sequence[SqlTest], runner: Runner, seed: int, changes: Sequence[Variation], console: Console
 ) -> int:
     """Run each test, then once for each variation; the exit code."""
-    console = engine.console
     failed = changed = 0
-    for number, test in enumerate(tests):
-        if number == 0 or tests[number - 1].path != test.path:
-            console.line(console.bold(str(test.path)))
-        runner = Runner(engine.client, options.timeout)
+    for test in _with_titles(tests, console):
         with console.busy(test.name):
             result = runner.run(test)
         if result.failure is not None:
             _show(result, console)
             failed += 1
         elif not test.expects_error:
-            changed += Varied(test, runner, engine.crash, console, options.seed).run(changes)
-    console.line(f"{changed} changed, {failed} tests failed (--seed {options.seed})")
+            changed += Varied(test, runner, console, seed).run(changes)
+    console.line(f"{changed} changed, {failed} tests failed (--seed {seed})")
     return FAILED if failed or changed else 0
 
 
@@ -193,13 +155,16 @@ def _counts(text: str) -> list[int]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ksql-spark test",
-        description="Run test files on a temporary engine, as ksqlDB's run-ksql-test does. A test begins "
-        "with a line --@test: NAME and has statements: INSERT INTO … VALUES for its input, and ASSERT "
-        "VALUES, ASSERT NULL VALUES, ASSERT STREAM and ASSERT TABLE for the expected results. See "
-        "docs/how-to/tests.md.",
+        description="Run test files on temporary engines, as ksqlDB's run-ksql-test does. A test begins with "
+        "a line --@test: NAME and has statements: INSERT INTO … VALUES for its input, and ASSERT VALUES, "
+        "ASSERT NULL VALUES, ASSERT STREAM, ASSERT TABLE, or tables in comments for the expected results. "
+        "See docs/how-to/tests.md.",
     )
     parser.add_argument(
-        "paths", metavar="PATH", nargs="+", type=Path, help="files, or directories of .sql files"
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        help="files, or directories of .sql files; FILE:LINE, the test at a line of a file",
     )
     parser.add_argument("--only", metavar="TEXT", help="run only tests whose names contain this text")
     parser.add_argument(
@@ -208,6 +173,12 @@ def _parser() -> argparse.ArgumentParser:
         type=_seconds,
         default=20.0,
         help="how long a record may take (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="write what comes out into the files, as the tables of --@output and --@rows and the messages "
+        "of --@error; review it",
     )
     parser.add_argument(
         "--mutate",
@@ -235,6 +206,6 @@ def _parser() -> argparse.ArgumentParser:
         default=random.randrange(1_000_000),
         help="decides what is changed where (default: by chance)",
     )
-    parser.add_argument("--properties", metavar="FILE", help="properties of the engine, name=value")
-    add_listeners(parser)
+    parser.add_argument("--properties", metavar="FILE", help="properties of the engines, name=value")
+    parser.add_argument(KAFKA.flag, metavar="HOST:PORT", help=KAFKA.help)
     return parser

@@ -61,19 +61,21 @@ def mutants(test: SqlTest) -> list[Mutant]:
     """
     if test.expects_error:
         return []
-    lines = test.text.split("\n")
     found = []
-    for part in grammar.split(test.text):
+    for at, part in enumerate(test.steps):
+        if not isinstance(part, grammar.StatementText):
+            continue
         try:
             statement = grammar.parse_statement(part, {}, allowed=grammar.StatementSet.TEST)
         except grammar.ParseFailed:  # of the server's next release, or with variables
             continue
         if not isinstance(statement, (CreateAsSelect, InsertSelect)):
             continue
-        start = sum(len(line) + 1 for line in lines[: part.line - 1]) + part.column - 1
         for changed, before, after in _changed(statement):
-            text = test.text[:start] + grammar.render(changed) + test.text[start + len(part.text) :]
-            found.append(Mutant(replace(test, text=text), part.line, before, after))
+            (other,) = grammar.split(f"{grammar.render(changed)};")
+            other = replace(other, line=part.line, column=part.column)
+            steps = (*test.steps[:at], other, *test.steps[at + 1 :])
+            found.append(Mutant(replace(test, steps=steps), part.line, before, after))
     equivalent = {_spaced(text): text for text in test.equivalents}
     for unknown in equivalent.keys() - {_spaced(str(mutant)) for mutant in found}:
         raise OptionProblem(

@@ -18,10 +18,17 @@ from ksql_spark.grammar import nodes
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
+from ksql_spark.grammar.statements.print_topic import PrintTopic
+from ksql_spark.grammar.statements.queries import Query
 from ksql_spark.grammar.statements.sources import CreateAsSelect, CreateSource
+from ksql_spark.tools.testing.files import Restart, SqlTest
+from ksql_spark.tools.testing.replaying import may_be_replayed
 
 T = TypeVar("T")
 ROWTIME = "ROWTIME"
+#: statements that write nothing
+_COMPARING = (AssertValues, AssertTombstone, AssertSource, Query, PrintTopic)
+_QUERIES = (CreateAsSelect, InsertSelect)
 _DAY_MS = 24 * 3_600_000
 #: the share of rows that come twice
 _TWICE = 0.5
@@ -34,7 +41,8 @@ class Step:
     """A statement of a test.
 
     Attributes:
-        part: the statement; of INSERT INTO … VALUES with several rows, there is a step for each row.
+        part: the statement; of INSERT INTO … VALUES with several rows, there is a step for each row. Or a
+            restart of the engine.
         source: what the row is written to; None: it is another statement, or must stay where it is.
         key: the text of the row's key; None: it has none.
         time_ms: the row's event time; None: that at which it is written.
@@ -42,7 +50,7 @@ class Step:
         is_of_table: whether it is a row of a table, where a later row of a key replaces an earlier one.
     """
 
-    part: grammar.StatementText
+    part: grammar.StatementText | Restart
     source: str | None = None
     key: str | None = None
     time_ms: int | None = None
@@ -50,8 +58,8 @@ class Step:
     is_of_table: bool = False
 
 
-#: in a list of steps: the engine is killed here, and starts again
-CRASH = Step(grammar.StatementText("-- kill -9 of the engine", 0, 0), at=-1)
+#: in a list of steps: the engine is killed or stopped here, and starts again
+CRASH, RESTART = Step(Restart(is_kill=True), at=-1), Step(Restart(), at=-1)
 
 
 @dataclass(frozen=True)
@@ -59,34 +67,52 @@ class Input:
     """A test in the form that is varied.
 
     Attributes:
-        steps: its statements without assertions.
+        steps: its statements, and restarts, without SELECT, PRINT and whatever compares something.
+        first_query: the number of the first step after the first query; None: there is none.
         grace_ms: how late rows may be for all queries; None: no query has windows or the like.
         final: results whose rows appear when a window closes, which each partition decides for itself.
+        replayed: the steps with all queries after all rows; the same steps where that may change results.
     """
 
     steps: tuple[Step, ...]
+    first_query: int | None
     grace_ms: int | None
     final: frozenset[str]
+    replayed: tuple[Step, ...]
 
 
-def read(text: str) -> Input:
-    """The input of a test with this text."""
-    parsed = [(part, _parsed(part)) for part in grammar.split(text)]
-    sources = {node.name: node for _, node in parsed if isinstance(node, CreateSource)}
-    steps: list[Step] = []
-    for part, node in parsed:
-        if not isinstance(node, (AssertValues, AssertTombstone, AssertSource)):
-            steps += _steps(part, node, sources)
-    queries = [node for _, node in parsed if isinstance(node, (CreateAsSelect, InsertSelect))]
+def read(test: SqlTest) -> Input:
+    """The input of a test."""
+    parsed = {id(part): _parsed(part) for part in test.statements}
+    nodes_ = [node for node in parsed.values() if node is not None]
+    sources = {node.name: node for node in nodes_ if isinstance(node, CreateSource)}
+    found: list[Step] = []
+    is_query: list[bool] = []
+    for part in test.steps:
+        if isinstance(part, Restart):
+            found.append(Step(part))
+        elif isinstance(part, grammar.StatementText) and id(part) in parsed:
+            node = parsed[id(part)]
+            found += () if isinstance(node, _COMPARING) else _steps(part, node, sources)
+        is_query += [isinstance(parsed.get(id(part)), _QUERIES)] * (len(found) - len(is_query))
+    steps = tuple(replace(step, at=at) for at, step in enumerate(found))
+    replayed = steps
+    if may_be_replayed(test, nodes_):
+        replayed = tuple(sorted(steps, key=lambda step: is_query[step.at]))
+    queries = [node for node in nodes_ if isinstance(node, _QUERIES)]
     return Input(
-        tuple(replace(step, at=at) for at, step in enumerate(steps)),
+        steps,
+        is_query.index(True) + 1 if any(is_query) else None,
         _grace_ms(queries, list(sources.values())),
         _final(queries),
+        replayed,
     )
 
 
 def with_partitions(step: Step, partitions: int) -> Step:
     """The step, whose PARTITIONS, if it has any, are so many."""
+    if isinstance(step.part, Restart):
+        return step
     node = _parsed(step.part)
     if not isinstance(node, (CreateSource, CreateAsSelect)):
         return step
@@ -204,11 +230,40 @@ def duplicates(test: Input, seed: int) -> list[Step]:
 
 def crash(test: Input, seed: int) -> list[Step]:
     """The engine is killed after a row, and starts again before the next one."""
-    places = [number for number, step in enumerate(test.steps, 1) if step.source is not None]
-    if not places:
+    return _stopped(test, seed, CRASH)
+
+
+def restart(test: Input, seed: int) -> list[Step]:
+    """The engine stops after a row, and starts again before the next one."""
+    return _stopped(test, seed, RESTART)
+
+
+def split(test: Input, seed: int) -> list[Step]:
+    """Queries run in micro-batches, which end after up to three of the rows."""
+    paused = _stopped(test, seed, *(_step("PAUSE ALL"), _step("RESUME ALL")), most=3)
+    if paused == list(test.steps):
+        return paused
+    return [_step("SET 'ksql.execution.mode' = 'microbatch'"), *paused]
+
+
+def replay(test: Input, seed: int) -> list[Step]:
+    """Queries begin when all rows are there."""
+    return list(test.replayed)
+
+
+def _stopped(test: Input, seed: int, *stop: Step, most: int = 1) -> list[Step]:
+    """``stop`` after up to ``most`` rows that a query reads."""
+    places = [step.at for step in test.steps[test.first_query :] if step.source is not None]
+    if test.first_query is None or not places:
         return list(test.steps)
-    at = random.Random(seed).choice(places[:-1] or places)
-    return [*test.steps[:at], CRASH, *test.steps[at:]]
+    chance = random.Random(seed)
+    at = chance.sample(places[:-1] or places, min(chance.randint(1, most), len(places[:-1]) or 1))
+    return [each for step in test.steps for each in (step, *(stop if step.at in at else ()))]
+
+
+def _step(text: str) -> Step:
+    (part,) = grammar.split(f"{text};")
+    return Step(part, at=-1)
 
 
 def _exchanged(test: Input, seed: int, may_pass: Callable[[Step, Step], bool]) -> list[Step]:
@@ -245,6 +300,9 @@ VARIATIONS: dict[str, tuple[Callable[[Input, int], list[Step]], str]] = {
     "duplicates": (duplicates, "with rows that come twice"),
     "late": (late, "with rows that come late, by no more than the GRACE PERIOD"),
     "crash": (crash, "with a kill of the engine between two rows"),
+    "restart": (restart, "with a restart of the engine between two rows"),
+    "split": (split, "in micro-batches that end between rows"),
+    "replay": (replay, "with queries that begin when all rows are there, where that can make no difference"),
 }
 
 
@@ -272,6 +330,6 @@ def smallest(items: Sequence[T], differs: Callable[[Sequence[T]], bool]) -> Iter
 
 
 __all__ = [
-    "CRASH", "VARIATIONS", "Input", "Step", "crash", "disorder", "duplicates", "late", "read", "smallest",
-    "texts_of", "with_partitions",
+    "CRASH", "RESTART", "VARIATIONS", "Input", "Step", "crash", "disorder", "duplicates", "late", "read",
+    "replay", "restart", "smallest", "split", "texts_of", "with_partitions",
 ]  # fmt: skip

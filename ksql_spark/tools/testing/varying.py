@@ -6,14 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from ksql_spark.shell.client import ClientError, Unreachable
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output.console import Console
-from ksql_spark.tools.testing.files import SqlTest
+from ksql_spark.tools.testing.files import Restart, SqlTest
 from ksql_spark.tools.testing.running import Outcome, Runner
 from ksql_spark.tools.testing.variations import (
-    CRASH,
     VARIATIONS,
     Input,
     Step,
@@ -38,6 +36,7 @@ class Variation:
         partitions: how many each topic has; None: as the test says.
         ignores_copies: whether a row may be in a stream more than once.
         ignores_final: whether results of EMIT FINAL are not compared.
+        every_record: whether all records of tables are compared, not only what they hold in the end.
     """
 
     name: str
@@ -45,6 +44,7 @@ class Variation:
     partitions: int | None = None
     ignores_copies: bool = False
     ignores_final: bool = False
+    every_record: bool = False
 
     def applied(self, step: Step) -> Step:
         """A step of the test with this variation."""
@@ -54,7 +54,13 @@ class Variation:
 def variations(names: Sequence[str], partitions: Sequence[int]) -> list[Variation]:
     """The variations for these options of the command."""
     made = [
-        Variation(name, VARIATIONS[name][0], ignores_copies=name in ("duplicates", "crash")) for name in names
+        Variation(
+            name,
+            VARIATIONS[name][0],
+            ignores_copies=name in ("duplicates", "crash"),
+            every_record=name in ("restart", "split"),
+        )
+        for name in names
     ]
     return made + [
         Variation(
@@ -88,26 +94,20 @@ class Varied:
     Args:
         test: one that passes.
         runner: runs it.
-        crash: kills the engine and starts it again.
         console: for progress and results.
         seed: decides what is changed where.
     """
 
-    def __init__(
-        self, test: SqlTest, runner: Runner, crash: Callable[[], None], console: Console, seed: int
-    ) -> None:
-        self._test, self._runner, self._crash, self._console = test, runner, crash, console
-        self._seed = seed
-        self._input = read(test.text)
+    def __init__(self, test: SqlTest, runner: Runner, console: Console, seed: int) -> None:
+        self._test, self._runner, self._console, self._seed = test, runner, console, seed
+        self._input = read(test)
+        self._written: dict[bool, Outcome] = {}
 
     def run(self, variations: Sequence[Variation]) -> int:
         """Run the test with each variation, and print what comes of it.
 
         Returns:
             How many have changed a result.
-
-        Raises:
-            ClientError: the server does not respond.
         """
         changed = 0
         for variation in variations:
@@ -117,10 +117,9 @@ class Varied:
                 continue
             try:
                 with self._console.busy(f"{self._test.name}: {variation.name}"):
-                    findings = self._findings(variation, self._written, self._varied(variation, steps))
-                    is_unstable = bool(findings) and self._written != self._outcome(self._input.steps)
-            except Unreachable:
-                raise
+                    written = self._as_written(variation)
+                    findings = self._findings(variation, written, self._varied(variation, steps))
+                    is_unstable = bool(findings) and written != self._outcome(variation, self._input.steps)
             except ClientError as error:
                 self._say(self._console.red("FAILED"), variation)
                 self._lines([str(error)])
@@ -137,17 +136,21 @@ class Varied:
             changed += bool(findings)
         return changed
 
-    @cached_property
-    def _written(self) -> Outcome:
+    def _as_written(self, variation: Variation) -> Outcome:
         """What comes of the test as written."""
-        return self._outcome(self._input.steps)
+        kept = self._written.get(variation.every_record)
+        if kept is None:
+            kept = self._written[variation.every_record] = self._outcome(variation, self._input.steps)
+        return kept
 
-    def _outcome(self, steps: Sequence[Step]) -> Outcome:
-        return self._runner.outcome(self._test, steps)
+    def _outcome(self, variation: Variation, steps: Sequence[Step]) -> Outcome:
+        return self._runner.outcome(self._test, steps, every_record=variation.every_record)
 
     def _varied(self, variation: Variation, steps: Sequence[Step]) -> Outcome:
         applied = [variation.applied(step) for step in steps]
-        return self._runner.outcome(self._test, applied, variation.partitions or 1, self._crash)
+        return self._runner.outcome(
+            self._test, applied, variation.partitions or 1, every_record=variation.every_record
+        )
 
     def _findings(self, variation: Variation, written: Outcome, varied: Outcome) -> list[Finding]:
         left_out = self._input.final if variation.ignores_final else frozenset()
@@ -185,9 +188,9 @@ class Varied:
         if variation.partitions is None:
             self._lines([f"{title}:"])
             self._lines(
-                f"  {step.part.text}" + ("" if step is CRASH else ";")
+                f"  {step.part.text}" + ("" if isinstance(step.part, Restart) else ";")
                 for step in steps
-                if step.at in kept or step is CRASH
+                if step.at in kept or step.at < 0
             )
         if interrupt is not None:
             raise interrupt
@@ -211,10 +214,8 @@ class Varied:
             with self._console.busy(text, 0):
                 try:
                     findings = self._findings(
-                        variation, self._outcome(written), self._varied(variation, varied)
+                        variation, self._outcome(variation, written), self._varied(variation, varied)
                     )
-                except Unreachable:
-                    raise
                 except ClientError:  # without these rows, a statement cannot run
                     return False
             found = {tuple(some): findings}
