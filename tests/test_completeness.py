@@ -33,6 +33,7 @@ from ksql_spark.shell.output import entities as shown
 from ksql_spark.shell.prompt import completion
 from ksql_spark.statements import HANDLERS, Immediate
 from ksql_spark.statements.answers import show
+from ksql_spark.tools.testing.files import Check, read
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -50,7 +51,6 @@ from ksql_spark.types import (
     SqlType,
     Struct,
 )
-from tests.cases.case_file import Check, Sql, read
 from tests.formats.samples import serde as bound
 
 ROOT = Path(__file__).parents[1]
@@ -225,11 +225,11 @@ def _texts(path: Path) -> Iterator[str]:
 def test_every_statement_is_carried_out_in_a_test() -> None:
     """In a case file, or in a test of handlers on an engine."""
     ran = {
-        s.text
+        f"{step.text};"
         for path in (ROOT / "tests" / "cases").rglob("*.sql")
-        for c in read(path)
-        for s in c.steps
-        if isinstance(s, Sql)
+        for case in read(path)
+        for step in case.steps
+        if isinstance(step, grammar.StatementText)
     }
     for folder in ("statements", "integration"):
         for path in (ROOT / "tests" / folder).rglob("*.py"):

@@ -2,7 +2,7 @@
 
 ``table.txt`` has a paragraph for each: the area and what users would see; the file; after ``- `` the lines
 that it has exactly once, and after ``+ `` those that replace them; then the tests that notice it, as pytest
-calls them, or for a case its file, a colon and the beginning of its title.
+calls them, or for a case its file, a colon and the beginning of its name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cases import case_file
+from ksql_spark.tools.testing import files
+from tests.cases import name_of
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("table.txt")
@@ -43,13 +44,12 @@ def node(test: str) -> str:
     """What pytest calls a test of the table.
 
     Raises:
-        LookupError: not exactly one case of the file has a title that begins so.
+        LookupError: not exactly one case of the file has a name that begins so.
     """
     path, separator, title = test.partition(".sql: ")
     if not separator:
         return test
-    cases = [case for case in case_file.read(ROOT / f"{path}.sql") if case.title.startswith(title)]
+    cases = [case for case in files.read(ROOT / f"{path}.sql") if case.name.startswith(title)]
     if len(cases) != 1:
         raise LookupError(f"{len(cases)} cases: {test}")
-    name = f"{cases[0].path.relative_to(case_file.FOLDER)}:{cases[0].line} {cases[0].title}"
-    return f"tests/cases/test_cases.py::test_case[{name}]"
+    return f"tests/cases/test_cases.py::test_case[{name_of(cases[0])}]"

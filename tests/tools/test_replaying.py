@@ -1,4 +1,4 @@
-"""Which cases are replayed, and as what."""
+"""Which tests are replayed, and as what."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cases.case_file import Case, Check, Sql, read
-from tests.cases.replaying import Replayed, with_replay
+from ksql_spark import grammar
+from ksql_spark.tools.testing.files import SqlTest
+from ksql_spark.tools.testing.variations import read
 
 STREAM = "CREATE STREAM s (k INT KEY, v INT, ts BIGINT) WITH (KAFKA_TOPIC = '${case}_s', PARTITIONS = 1"
 TABLE = "CREATE TABLE t (k INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', PARTITIONS = 1);"
@@ -17,22 +18,16 @@ AT_1 = "INSERT INTO s (ROWTIME, k) VALUES (1, 1);"
 AT_2 = "INSERT INTO t (ROWTIME, k) VALUES (2, 1);"
 
 
-def case(*statements: str) -> Case:
-    return Case(Path("x.sql"), "x", 1, steps=[Sql(s, i + 1) for i, s in enumerate(statements)])
+def made(*statements: str) -> list[str] | None:
+    """The statements with the queries after all others; None where that may change results."""
+    parts = tuple(part for text in statements for part in grammar.split(text))
+    test = read(SqlTest(Path("x.sql"), "x", 1, steps=parts))
+    return None if test.replayed == test.steps else [f"{step.part.text};" for step in test.replayed]
 
 
-def test_all_queries_run_again_before_the_first_is_compared() -> None:
-    made = with_replay(case(STREAM + ");", COUNT, "CREATE STREAM p AS SELECT * FROM s;", AT_1))
-    assert made is not None
-    again = made.steps[4:]
-    assert [s.text for s in again if isinstance(s, Sql)] == [
-        COUNT.replace("c WITH (KAFKA_TOPIC = '${case}_c')", "C_AGAIN WITH (KAFKA_TOPIC = '${case}_c_AGAIN')")
-        .replace("v", "V")
-        .replace(" n ", " N ")
-        .replace("FROM s", "FROM S"),
-        "CREATE STREAM P_AGAIN AS SELECT * FROM S;",
-    ]
-    assert again[2:] == [Replayed("C", "C_AGAIN", True, 2), Replayed("P", "P_AGAIN", False, 3)]
+def test_queries_begin_after_all_rows() -> None:
+    create, copy = STREAM + ");", "CREATE STREAM p AS SELECT * FROM s;"
+    assert made(create, COUNT, copy, AT_1) == [create, AT_1, COUNT, copy]
 
 
 BY_COLUMN, SEVERAL = (
@@ -75,14 +70,5 @@ LISTED = COUNT.replace("COUNT(*)", "COLLECT_LIST(k)")
         )
     ],
 )
-def test_which_cases_are_replayed(stream: str, statements: list[str], is_replayed: bool) -> None:
-    assert (with_replay(case(stream, TABLE, *statements)) is not None) == is_replayed
-
-
-def test_sinks_of_repeated_statements_are_folded() -> None:
-    path = Path(__file__).parent / "joins" / "stream_table.sql"
-    made = [with_replay(c) for c in read(path)]
-    for found in (m for m in made if m is not None):
-        is_repeated = any(isinstance(s, Check) and s.repeats for s in found.steps)
-        assert all(s.is_folded == is_repeated for s in found.steps if isinstance(s, Replayed))
-    assert any(found is not None for found in made)
+def test_which_tests_are_replayed(stream: str, statements: list[str], is_replayed: bool) -> None:
+    assert (made(stream, TABLE, *statements, "INSERT INTO t (k) VALUES (2);") is not None) == is_replayed

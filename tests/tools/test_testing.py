@@ -15,10 +15,11 @@ from ksql_spark.shell.options import OptionProblem
 from ksql_spark.shell.session import Failure
 from ksql_spark.tools.testing import variations
 from ksql_spark.tools.testing.assertions import AssertionFailed
-from ksql_spark.tools.testing.files import SqlTest, find, read
+from ksql_spark.tools.testing.files import Check, Restart, SqlTest, find, read, select, write
 from ksql_spark.tools.testing.main import main
 from ksql_spark.tools.testing.mutations import mutants
 from ksql_spark.tools.testing.running import _times, _verdict
+from ksql_spark.tools.testing.tables import cell, split_row, table
 
 FILE = """\
 -- what this file is about
@@ -44,21 +45,24 @@ def path(tmp_path: Path) -> Path:
 def test_a_file_of_tests(path: Path) -> None:
     first, second, third = read(path)
     assert (first.name, first.line, first.expects_error) == ("first", 2, False)
-    (part,) = grammar.split(first.text)
+    (part,) = first.statements
     assert (part.line, part.column) == (3, 1)
     assert (second.name, second.expected_message) == ("second", "no such thing")
-    assert [part.line for part in grammar.split(second.text)] == [8]
-    assert third.expects_error and grammar.split(third.text) == []
+    assert [part.line for part in second.statements] == [8]
+    assert third.expects_error and third.statements == []
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CREATE STREAM a;\n", "no --@test precedes this statement"),
+        ("CREATE STREAM a;\n", "no tests found"),
         ("\n--@expected.error: x\n", ":2: no --@test precedes this line"),
         ("--@test: a\n--@expect.error: x\n", ":2: unknown directive --@expect.error"),
         ("-- nothing\n", "no tests found"),
-        ("DROP STREAM a;\n--@test: a\n", ":1: no --@test precedes this statement"),
+        ("--@restart\n--@test: a\n", ":1: no --@test precedes this line"),
+        ("--@test: x\n--@output S\n", ":2: --@output cannot be followed by 'S'"),
+        ("--@test: x\n--@rows folded\n", ":2: --@rows cannot be followed by 'folded'"),
+        ("--@test: x\n--@restart now\n", ":2: --@restart cannot be followed by 'now'"),
     ],
 )
 def test_files_that_are_not_right(tmp_path: Path, text: str, message: str) -> None:
@@ -66,6 +70,86 @@ def test_files_that_are_not_right(tmp_path: Path, text: str, message: str) -> No
     file.write_text(text)
     with pytest.raises(OptionProblem, match=message):
         read(file)
+
+
+TABLES = """\
+-- what all tests share
+--@server: ksql.a = b
+CREATE STREAM s (a INT) WITH (KAFKA_TOPIC = '${case}_s');
+
+--@test: one
+INSERT INTO s (a) VALUES (1);
+-- a comment; no statement
+INSERT INTO s
+  (a) VALUES (2);
+--@output S ordered
+-- a | b
+-- 1 | x
+--@restart
+SELECT * FROM nothing;
+--@error: SOURCE_UNKNOWN
+
+--@test: two
+--@server: ksql.a = c
+PRINT 't';
+--@rows
+"""
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    file = tmp_path / "x.sql"
+    file.write_text(TABLES)
+    return file
+
+
+def test_tests_have_the_shared_statements_and_their_own_steps(tables: Path) -> None:
+    one, two = read(tables)
+    assert (one.line, one.end, one.server) == (5, 16, {"ksql.a": "b"})
+    assert (two.line, two.server) == (17, {"ksql.a": "c"})
+    create, first, second, output, restart, select_, error = one.steps
+    statements = [(part.text, part.line) for part in one.statements]
+    assert statements[1:] == [
+        ("INSERT INTO s (a) VALUES (1)", 6), ("INSERT INTO s\n  (a) VALUES (2)", 8),
+    ]  # fmt: skip
+    assert one.statements == [create, first, second]
+    assert output == Check("output", 10, "S", "ordered", ("a | b", "1 | x"))
+    assert isinstance(output, Check)
+    assert output.header == ["a", "b"] and output.rows == [["1", "x"]]
+    assert restart == Restart(13) and select_.line == 14
+    assert error == Check("error", 15, "SOURCE_UNKNOWN")
+    assert two.steps[0] == create and two.steps[2] == Check("rows", 20)
+
+
+def test_the_test_at_a_line(tables: Path) -> None:
+    assert [test.name for line in (5, 16, 17) for test in select([f"{tables}:{line}"])] == [
+        "one",
+        "one",
+        "two",
+    ]
+    assert len(select([f"{tables}:6", str(tables)])) == 2
+
+
+def test_what_came_out_is_written_below_its_directive(tables: Path) -> None:
+    one, two = read(tables)
+    output, _, rows = [step for test in (one, two) for step in test.steps if isinstance(step, Check)]
+    write(tables, [(output, table(["a"], [["1"], ["10"]])), (rows, ["line", "x"])])
+    lines = tables.read_text().splitlines()
+    assert lines[9:14] == ["--@output S ordered", "-- a", "-- 1", "-- 10", "--@restart"]
+    assert lines[-3:] == ["--@rows", "-- line", "-- x"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "NULL"), ("NULL", '"NULL"'), ("a b", "a b"), ("a|b", '"a|b"'), ("", '""'),
+        ('a"', '"a\\""'), ('{"a":1}', '{"a":1}'), (" x", '" x"'),
+        (True, "true"), (1, "1"), (1.5, "1.5"), ([1, "a|b"], '[1, "a|b"]'), ({"é": None}, '{"é": null}'),
+    ],
+)  # fmt: skip
+def test_cells_come_back_from_a_table(value: object, text: str) -> None:
+    assert cell(value) == text
+    assert split_row(table(["x", "y"], [[text, "1"]])[1]) == [text, "1"]
 
 
 def test_files_below_folders(tmp_path: Path) -> None:
@@ -79,6 +163,11 @@ def test_files_below_folders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionProblem, match=r"contains no \*.sql file"):
         find([tmp_path / "empty"])
+
+
+def made_of(text: str, expected_error: str | None = None) -> SqlTest:
+    steps = tuple(grammar.split(text))
+    return SqlTest(Path("a.sql"), "first", 1, steps=steps, expected_error=expected_error)
 
 
 ASSERTION, STATEMENT = AssertionFailed("1 is not 2"), ClientError("no such stream")
@@ -109,7 +198,7 @@ ASSERTION, STATEMENT = AssertionFailed("1 is not 2"), ClientError("no such strea
     ],
 )
 def test_verdict(error: ClientError | None, expected: str | None, message: str, verdict: str | None) -> None:
-    test = SqlTest(Path("a.sql"), "name", 1, "", expected, message)
+    test = SqlTest(Path("a.sql"), "name", 1, expected_error=expected, expected_message=message)
     assert _verdict(test, error and Failure(error, 4, 2)) == verdict
 
 
@@ -134,6 +223,8 @@ def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture
     assert "No test name contains 'tenth'." in capsys.readouterr().err
     assert main([str(path), "--properties", "/none"]) == 2
     assert main([str(path), "--mutate", "--partitions", "1,4"]) == 2
+    assert main([str(path), "--complete", "--crash"]) == 2
+    assert main([f"{path}:1"]) == 2
     for wrong in (("--timeout", "0"), ("--partitions", "1,0"), ("--partitions", "")):
         with pytest.raises(SystemExit, match="2"):
             main([str(path), *wrong])
@@ -149,7 +240,7 @@ INSERT INTO s (k, a) VALUES ('x', 1 + 1);
 
 
 def test_changes_of_a_test() -> None:
-    found = mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED))
+    found = mutants(made_of(MUTATED))
     assert {(m.line, m.before, m.after) for m in found} == {
         (2, "WHERE NOT A > 3 AND B <> 'x'", "no WHERE"),
         (2, "HAVING COUNT(*) BETWEEN 2 AND 4", "no HAVING"),
@@ -166,10 +257,10 @@ def test_changes_of_a_test() -> None:
         (2, "COUNT(*) BETWEEN 2 AND 4", "COUNT(*) BETWEEN 2 AND 5"),
     }
     for mutant in found:  # each is one statement among the others
-        first, _, last = grammar.split(mutant.test.text)
+        first, changed, last = mutant.test.statements
         assert (first.text, last.text) == tuple(p.text for p in grammar.split(MUTATED)[::2])
-        grammar.parse_one(grammar.split(mutant.test.text)[1].text)
-    assert len({m.test.text for m in found}) == len(found)
+        grammar.parse_one(changed.text)
+    assert len({m.test.statements[1].text for m in found}) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +279,7 @@ def test_changes_of_a_test() -> None:
     ],
 )
 def test_changes_of_clauses(query: str, changes: set[str]) -> None:
-    test = SqlTest(Path("a.sql"), "first", 1, f"CREATE TABLE t AS SELECT {query};")
+    test = made_of(f"CREATE TABLE t AS SELECT {query};")
     assert {" ".join(str(mutant).split()) for mutant in mutants(test)} == changes
 
 
@@ -204,7 +295,7 @@ def test_changes_that_make_no_difference(tmp_path: Path) -> None:
 
 
 def test_what_expects_an_error_is_not_changed() -> None:
-    assert mutants(SqlTest(Path("a.sql"), "first", 1, MUTATED, expected_error="KsqlException")) == []
+    assert mutants(made_of(MUTATED, expected_error="KsqlException")) == []
 
 
 # ---- changes of the input --------------------------------------------------------------------------------
@@ -226,7 +317,7 @@ SEEDS = range(50)
 
 
 def test_what_is_varied_of_a_test() -> None:
-    test = variations.read(VARIED)
+    test = variations.read(made_of(VARIED))
     rows = [(step.source, step.key, step.time_ms) for step in test.steps[3:]]
     assert rows == [
         ("D", "1", None), ("S", "1", 1000), ("S", "2", 2000), ("S", "1", 3000), ("S", "3", 9000),
@@ -241,7 +332,7 @@ def test_what_is_varied_of_a_test() -> None:
 
 def orders(change: Callable[[variations.Input, int], list[variations.Step]]) -> set[tuple[int, ...]]:
     """Where the rows of ``s`` that can be moved are, with many seeds; the others stay where they are."""
-    test = variations.read(VARIED)
+    test = variations.read(made_of(VARIED))
     made = [[step.at for step in change(test, seed)] for seed in SEEDS]
     assert made == [[step.at for step in change(test, seed)] for seed in SEEDS]
     assert all(order[:4] == [0, 1, 2, 3] and order[7:] == [7, 8, 9] for order in made)
@@ -255,7 +346,7 @@ def test_rows_are_exchanged_within_the_grace_period() -> None:
 
 
 def test_rows_come_twice_and_engines_are_killed() -> None:
-    test = variations.read(VARIED)
+    test = variations.read(made_of(VARIED))
     twice = [step.at for step in variations.duplicates(test, 1)]
     assert twice == sorted(twice) and set(twice) == set(range(10)) and {1, 2, 9}.isdisjoint(
         at for at in twice if twice.count(at) > 1
@@ -263,6 +354,10 @@ def test_rows_come_twice_and_engines_are_killed() -> None:
     assert all(len(variations.duplicates(test, seed)) > len(test.steps) for seed in SEEDS)
     places = {variations.crash(test, seed).index(variations.CRASH) for seed in SEEDS}
     assert places == {4, 5, 6, 7, 8}
+    assert {variations.restart(test, seed).index(variations.RESTART) for seed in SEEDS} == places
+    halved = [[step.part.text for step in variations.split(test, seed)] for seed in SEEDS]
+    assert {texts.count("PAUSE ALL") for texts in halved} == {1, 2, 3}
+    assert all(texts[texts.index("PAUSE ALL") + 1] == "RESUME ALL" for texts in halved)
 
 
 @pytest.mark.parametrize(
@@ -294,12 +389,12 @@ def test_rows_come_twice_and_engines_are_killed() -> None:
     ],
 )
 def test_how_late_rows_may_be(query: str, grace_ms: int | None, final: set[str]) -> None:
-    test = variations.read(query)
+    test = variations.read(made_of(query))
     assert (test.grace_ms, test.final) == (grace_ms, frozenset(final))
 
 
 def test_partitions_of_a_test() -> None:
-    first, *rest = variations.read(VARIED).steps
+    first, *rest = variations.read(made_of(VARIED)).steps
     assert "PARTITIONS = 4" in variations.with_partitions(first, 4).part.text
     assert [variations.with_partitions(step, 4) for step in rest] == rest
 

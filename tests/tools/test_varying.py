@@ -6,19 +6,25 @@ import io
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from ksql_spark.shell.client import ClientError, Unreachable
+from ksql_spark import grammar
+from ksql_spark.errors import KsqlError
+from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.files import SqlTest
 from ksql_spark.tools.testing.running import Outcome, Runner
 from ksql_spark.tools.testing.variations import CRASH, Step
 from ksql_spark.tools.testing.varying import Varied, variations
 
-TEXT = "CREATE STREAM s (k INT KEY) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');" + "".join(
-    f"INSERT INTO s (k) VALUES ({key});" for key in range(8)
+TEXT = "\n".join(
+    [
+        "CREATE STREAM s (k INT KEY) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');",
+        "CREATE STREAM t AS SELECT * FROM s;",
+        *(f"INSERT INTO s (k) VALUES ({key});" for key in range(8)),
+    ]
 )
 Engine = Callable[[list[str], int], dict[str, list[str]]]
 
@@ -30,7 +36,7 @@ class Fake:
         self.engine = engine
 
     def outcome(
-        self, test: SqlTest, steps: Sequence[Step], partitions: int = 1, crash: Any = None
+        self, test: SqlTest, steps: Sequence[Step], partitions: int = 1, every_record: bool = False
     ) -> Outcome:
         rows = ["crash" if step is CRASH else step.key for step in steps[1:]]
         results = self.engine([row for row in rows if row is not None], partitions)
@@ -41,9 +47,8 @@ def told(engine: Engine, *names: str, partitions: Sequence[int] = ()) -> tuple[i
     """How many results have changed, and what is printed."""
     out = io.StringIO()
     runner = cast(Runner, Fake(engine))
-    varied = Varied(
-        SqlTest(Path("a.sql"), "first", 1, TEXT), runner, lambda: None, Console(out, tty=False), 3
-    )
+    test = SqlTest(Path("a.sql"), "first", 1, steps=tuple(grammar.split(TEXT)))
+    varied = Varied(test, runner, Console(out, tty=False), 3)
     try:
         changed = varied.run(variations(names, partitions))
     except KeyboardInterrupt:
@@ -85,7 +90,7 @@ def test_a_kill_is_shown_at_its_place() -> None:
     assert changed == 1
     assert text.endswith(
         "          with crash:\n"
-        "            INSERT INTO s (k) VALUES (1);\n"
+        "            INSERT INTO s (k) VALUES (4);\n"
         "            -- kill -9 of the engine\n"
     )
 
@@ -107,9 +112,9 @@ def test_a_run_that_fails() -> None:
     )  # fmt: skip
 
     def gone(rows: list[str], partitions: int) -> dict[str, list[str]]:
-        raise Unreachable("no server")
+        raise KsqlError("NOT_READY")
 
-    with pytest.raises(Unreachable):
+    with pytest.raises(KsqlError):
         told(gone, "disorder")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -109,7 +110,7 @@ class SqlTest:
         """Its statements, without those that are to be refused."""
         return [
             step
-            for step, after in zip(self.steps, [*self.steps[1:], None], strict=True)
+            for step, after in zip_longest(self.steps, self.steps[1:])
             if isinstance(step, grammar.StatementText) and not is_refusal(after)
         ]
 

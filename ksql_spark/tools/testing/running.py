@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -198,7 +199,7 @@ class _Run:
         self._test = test
         self._timeout_s = timeout_s
         self._partitions = partitions
-        has_tables = any(isinstance(step, Check) and step.kind == "output" for step in test.steps)
+        has_tables = any(isinstance(step, Check) and not is_refusal(step) for step in test.steps)
         self._waits = waits or not has_tables
         self._completes = completes
         self._assertions = Assertions(server, timeout_s)
@@ -216,7 +217,7 @@ class _Run:
         """The failure that ended the test, or None."""
         steps = self._test.steps
         try:
-            for step, after in zip(steps, [*steps[1:], None], strict=True):
+            for step, after in zip_longest(steps, steps[1:]):
                 if isinstance(step, grammar.StatementText) and isinstance(after, Check) and is_refusal(after):
                     self._refusal(step, after)
                 elif not is_refusal(step):
