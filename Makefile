@@ -100,7 +100,7 @@ test-console: $(NODE) setup ## the console: types, unit tests, whether what is s
 	@cd console && npm run --silent check && npm test --silent && npm run --silent verify
 	@$(BIN)/python -m pytest -q tests/server/routes/test_console.py tests/integration/clients/test_console.py $(ARGS)
 
-cases: setup ## only the case files (CASE=path:line for one case, COMPLETE=1 fills in the results)
+cases: setup ## only the case files (CASE=path:line for one case; ksql-spark test --complete FILE fills in the tables)
 	@$(BIN)/python -m pytest -q tests/cases $(ARGS)
 
 test-stories: setup ## all stories of the folder examples, their results and their demos; Kafka Connect
