@@ -280,6 +280,8 @@ class _Run:
     def _statement(self, part: grammar.StatementText, is_refused: bool = False) -> None:
         if not part.complete:
             raise ClientError("This statement does not end in ';'.")
+        if part.verb == "COPY":
+            raise ClientError("A test cannot contain COPY: INSERT INTO … VALUES writes rows.")
         text, server = f"{part.text};", self.server
         match self._parsed(part):
             case AssertValues() as statement:

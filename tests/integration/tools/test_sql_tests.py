@@ -1,13 +1,14 @@
-"""ksql-spark test on an engine of its own: what passes, and what is said of what does not."""
+"""ksql-spark test as a process: what passes, and what is said of what does not."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-
-from ksql_spark.tools.testing.main import main
 
 pytestmark = [
     pytest.mark.long,
@@ -16,22 +17,42 @@ pytestmark = [
 ]
 
 FILES = Path(__file__).parent / "sql_tests"
+#: the command starts Spark in its process, where pytest may have one already
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; from ksql_spark.shell.main import main; sys.exit(main(sys.argv[1:]))",
+)
 
 
-def test_tests_that_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    """The command's exit code, output and errors."""
+    done = subprocess.run([*COMMAND, "test", *map(str, arguments)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_tests_that_pass(tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
     properties.write_text("ksql.create.function.enabled=true\n")
-    code = main([str(FILES / "right.sql"), "--properties", str(properties)])
-    out, err = capsys.readouterr()
+    tables = shutil.copy(FILES / "tables.sql", tmp_path)
+    code, out, err = run(FILES / "right.sql", tables, "--properties", properties)
     assert (code, err) == (0, ""), out
-    assert out.endswith("7 passed, 0 failed\n")
+    assert out.endswith("10 passed, 0 failed\n")
 
 
-def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([str(FILES / "wrong.sql"), "--timeout", "60"])
-    out, err = capsys.readouterr()
+def test_what_comes_out_is_written_into_the_file(tmp_path: Path) -> None:
+    whole = (FILES / "tables.sql").read_text()
+    bare = tmp_path / "tables.sql"
+    bare.write_text("".join(line for line in whole.splitlines(keepends=True) if not line.startswith("-- ")))
+    code, out, err = run("--complete", bare)
+    assert (code, err) == (0, ""), out
+    assert bare.read_text() == whole
+
+
+def test_what_is_said_of_tests_that_fail() -> None:
+    code, out, err = run(FILES / "wrong.sql", "--timeout", "60")
     assert (code, err) == (1, "")
-    assert out.endswith("0 passed, 8 failed\n")
+    assert out.endswith("0 passed, 10 failed\n")
     for said in (
         "wrong.sql:4:3: Expected record does not match actual.\n"
         "                      ROWTIME | ID | B\n"
@@ -45,23 +66,24 @@ def test_what_is_said_of_tests_that_fail(capsys: pytest.CaptureFixture[str]) -> 
         "wrong.sql:21:1: VALUE_FORMAT was expected to be AVRO, but is JSON.\n",
         "wrong.sql:25:1: A has no column C. Its columns are ID, B, ROWTIME.\n",
         "wrong.sql:27:1: The test passed, but it expects an error.\n",
-        "wrong.sql:33:1: A test cannot contain SELECT or PRINT: ASSERT VALUES checks what was written.\n",
+        "wrong.sql:33:1: No --@rows after it says what it must give.\n",
+        "wrong.sql:38:1: Expected:\n            id | b\n            1  | y\n"
+        "          But there came:\n            id | b\n            1  | x\n",
+        "wrong.sql:44:1: Expected COLUMN_UNKNOWN, but the error is SOURCE_UNKNOWN:\n",
     ):
         assert said in out, out
 
 
-def test_changes_that_no_test_notices(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main([str(FILES / "mutated.sql"), "--mutate"])
-    out, err = capsys.readouterr()
+def test_changes_that_no_test_notices() -> None:
+    code, out, err = run(FILES / "mutated.sql", "--mutate")
     assert (code, err) == (1, "")
     assert "mutated.sql:3: A < 3  →  A <= 3\n" in out and "mutated.sql:3: A < 3  →  A < 4\n" in out, out
     assert out.endswith("1 changes found, 2 survived, 0 tests failed\n")
 
 
-def test_changes_of_the_input(capsys: pytest.CaptureFixture[str]) -> None:
+def test_changes_of_the_input() -> None:
     options = ["--disorder", "--late", "--crash", "--partitions", "4", "--seed", "1", "--timeout", "60"]
-    code = main([str(FILES / "varied.sql"), *options])
-    out, err = capsys.readouterr()
+    code, out, err = run(FILES / "varied.sql", *options)
     assert (code, err) == (1, "")
     for name in ("disorder", "late", "crash", "4 partitions"):
         assert f"  same  sums do not depend on the order  {name}\n" in out, out

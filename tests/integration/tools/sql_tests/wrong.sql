@@ -31,3 +31,14 @@ CREATE STREAM a (id INT KEY, b STRING) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = '
 --@test: a query
 CREATE STREAM a (id INT KEY, b STRING) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON');
 SELECT * FROM a EMIT CHANGES;
+
+--@test: another table
+CREATE STREAM a (id INT KEY, b STRING) WITH (KAFKA_TOPIC = 'a', VALUE_FORMAT = 'JSON');
+INSERT INTO a VALUES (1, 'x');
+--@output A ordered
+-- id | b
+-- 1  | y
+
+--@test: another error
+SELECT * FROM a EMIT CHANGES;
+--@error: COLUMN_UNKNOWN
