@@ -10,11 +10,11 @@ from ksql_spark import grammar
 from ksql_spark.client.values import type_text
 from ksql_spark.grammar.statements.asserts import AssertSource, AssertTombstone, AssertValues
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.schema import ROWTIME, WINDOWEND, WINDOWSTART
+from ksql_spark.schema import ROWTIME
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.statements import quoted_name, quoted_text
 from ksql_spark.tools.testing.servers import Server, Topic
-from ksql_spark.tools.testing.tables import cell
+from ksql_spark.tools.testing.tables import cell, difference
 
 #: prefix of streams with expected values; they are gone after the test
 _SCRATCH = "KSQL_TEST_EXPECTED_"
@@ -60,26 +60,23 @@ class Assertions:
             AssertionFailed: it has other values, is a tombstone, or does not exist.
             ClientError: the statement is wrong.
         """
-        types = self._types(self._description(statement.name))
-        bounds = (ROWTIME, WINDOWSTART, WINDOWEND)
-        names = self._columns(statement, [name for name in types if name not in bounds], types)
+        topic = self._server.topic(statement.name)
+        schema, types = topic.source.schema, _types(topic)
+        names = _columns(statement, [column.name for column in (*schema.key, *schema.value)], types)
         expected = self._evaluated([types[name] for name in names], statement)
-        topic, record = self._next(statement.name)
+        record = self._next(topic)
         values = topic.values(record)
-        actual = [values.get(name) for name in names]
-        if record.value is None:
-            raise AssertionFailed(_difference(names, expected, ["<TOMBSTONE>"] * len(names)))
+        actual = ["<TOMBSTONE>" if record.value is None else values.get(name) for name in names]
         if actual != expected:
             raise AssertionFailed(_difference(names, expected, actual))
 
     def tombstone(self, statement: AssertTombstone) -> None:
         """Check that the next record of a table deletes this key. Raises as ``values``."""
-        description = self._description(statement.name)
-        types = self._types(description)
-        keys = [field["name"] for field in description["fields"] if field.get("type") == "KEY"]
-        names = self._columns(statement, keys, types)
+        topic = self._server.topic(statement.name)
+        types = _types(topic)
+        names = _columns(statement, [column.name for column in topic.source.schema.key], types)
         expected = self._evaluated([types[name] for name in names], statement)
-        topic, record = self._next(statement.name)
+        record = self._next(topic)
         values = topic.values(record)
         if record.value is not None:
             shown = ", ".join(f"{name} {cell(values.get(name))}" for name in types)
@@ -90,7 +87,8 @@ class Assertions:
 
     def source(self, statement: AssertSource) -> None:
         """Check that a stream or table has these columns and properties. Raises as ``values``."""
-        description = self._description(statement.name)
+        (answer,) = self._server.run(f"DESCRIBE {quoted_name(statement.name)} EXTENDED;")
+        description: Mapping[str, Any] = answer["sourceDescription"]
         if description["type"] != statement.kind:
             raise AssertionFailed(f"{statement.name} is a {description['type']}, not a {statement.kind}.")
         if statement.columns:
@@ -105,37 +103,10 @@ class Assertions:
             for member in members:
                 _compare(property_.name.upper(), property_.value, description.get(member))
 
-    # ---- sources -------------------------------------------------------------------------------------
-
-    def _description(self, name: str) -> Mapping[str, Any]:
-        (answer,) = self._server.run(f"DESCRIBE {quoted_name(name)} EXTENDED;")
-        description: Mapping[str, Any] = answer["sourceDescription"]
-        return description
-
-    @staticmethod
-    def _types(description: Mapping[str, Any]) -> dict[str, str]:
-        """The comparable columns of a source, with their types."""
-        types = {field["name"]: type_text(field["schema"]) for field in description["fields"]}
-        if description.get("windowType"):
-            types |= dict.fromkeys((WINDOWSTART, WINDOWEND), "BIGINT")
-        return types | {ROWTIME: "BIGINT"}
-
-    def _columns(
-        self, statement: AssertValues | AssertTombstone, default: Sequence[str], types: Mapping[str, str]
-    ) -> list[str]:
-        names = [str(column.this) for column in statement.columns] or list(default)
-        unknown = [name for name in names if name not in types]
-        if unknown:
-            raise ClientError(
-                f"{statement.name} has no column {unknown[0]}. Its columns are {', '.join(types)}."
-            )
-        if len(names) != len(statement.values):
-            raise ClientError(f"There are {len(names)} columns, but {len(statement.values)} values.")
-        return names
-
-    def _next(self, name: str) -> tuple[Topic, Record]:
-        """The next record of a source. Raises AssertionFailed."""
-        topic, compared = self._server.topic(name), self._compared.get(name, 0)
+    def _next(self, topic: Topic) -> Record:
+        """The next record of a stream or table. Raises AssertionFailed."""
+        name = topic.source.name
+        compared = self._compared.get(name, 0)
         deadline = time.monotonic() + self._timeout_s
         while len(topic.records) <= compared:
             left_s = deadline - time.monotonic()
@@ -146,7 +117,7 @@ class Assertions:
                 )
             topic.poll(left_s)
         self._compared[name] = compared + 1
-        return topic, topic.records[compared]
+        return topic.records[compared]
 
     # ---- what is expected ----------------------------------------------------------------------------
 
@@ -162,8 +133,8 @@ class Assertions:
         stream = self._scratch[key]
         values = ", ".join(grammar.render(value) for value in statement.values)
         self._server.run(f"INSERT INTO {stream} ({', '.join(names)}) VALUES ({values});")
-        topic, record = self._next(stream)
-        found = topic.values(record)
+        topic = self._server.topic(stream)
+        found = topic.values(self._next(topic))
         return [found[name] for name in names]
 
     def _declared(self, statement: AssertSource) -> list[dict[str, Any]]:
@@ -183,6 +154,26 @@ class Assertions:
         )
 
 
+def _types(topic: Topic) -> dict[str, str]:
+    """The comparable columns of a stream or table, with their types."""
+    schema = topic.source.schema
+    types = {column.name: str(column.type) for column in (*schema.key, *schema.value)}
+    return types | dict.fromkeys((*topic.bounds, ROWTIME), "BIGINT")
+
+
+def _columns(
+    statement: AssertValues | AssertTombstone, default: Sequence[str], types: Mapping[str, str]
+) -> list[str]:
+    """The columns that a statement compares, by default all of ``default``. Raises ClientError."""
+    names = [str(column.this) for column in statement.columns] or list(default)
+    unknown = [name for name in names if name not in types]
+    if unknown:
+        raise ClientError(f"{statement.name} has no column {unknown[0]}. Its columns are {', '.join(types)}.")
+    if len(names) != len(statement.values):
+        raise ClientError(f"There are {len(names)} columns, but {len(statement.values)} values.")
+    return names
+
+
 def _compare(name: str, expected: Any, actual: Any) -> None:
     texts = [str(value) for value in (expected, "" if actual is None else actual)]
     if name in _FOLDED:
@@ -195,13 +186,8 @@ def _compare(name: str, expected: Any, actual: Any) -> None:
 
 
 def _difference(names: Sequence[str], expected: Sequence[Any], actual: Sequence[Any]) -> str:
-    """A row of names, one of expected values, and one of actual values."""
-    rows = [list(names), [cell(value) for value in expected], [cell(value) for value in actual]]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(names))]
-    lines = [" | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
-    titles = ("", "EXPECTED", "ACTUAL")
-    table = "\n".join(f"  {title:<8}  {line}".rstrip() for title, line in zip(titles, lines, strict=True))
-    return f"Expected record does not match actual.\n{table}"
+    rows = ([[cell(value) for value in values]] for values in (expected, actual))
+    return f"Expected record does not match actual.\n{difference(names, *rows)}"
 
 
 def _schemas(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, Any]]) -> str:

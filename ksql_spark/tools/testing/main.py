@@ -14,7 +14,7 @@ from ksql_spark.shell.options import FAILED, WRONG_OPTIONS, OptionProblem
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.engines import Engines
 from ksql_spark.tools.testing.files import SqlTest, select, write
-from ksql_spark.tools.testing.mutations import Mutant, mutants
+from ksql_spark.tools.testing.mutations import mutants
 from ksql_spark.tools.testing.running import Result, Runner
 from ksql_spark.tools.testing.variations import VARIATIONS
 from ksql_spark.tools.testing.varying import Variation, Varied, variations
@@ -42,11 +42,12 @@ def main(argv: Sequence[str]) -> int:
                 "--mutate changes queries, --complete changes files, the other options change the input: "
                 "choose one."
             )
-        mutated = [(test, mutants(test)) for test in tests] if options.mutate else []
+        for test in tests if options.mutate else ():
+            mutants(test)  # before anything starts: an --@equivalent may be wrong
         with Engines(options, console) as engines:
             runner = engines.runner(options.timeout)
             if options.mutate:
-                return _mutate(mutated, runner, options.timeout, console)
+                return _mutate(tests, runner, options.timeout, console)
             if changes or options.partitions:
                 return _vary(tests, runner, options.seed, variations(changes, options.partitions), console)
             return _run(tests, runner, options.complete, console)
@@ -79,14 +80,11 @@ def _run(tests: Sequence[SqlTest], runner: Runner, completes: bool, console: Con
     return FAILED if failed else 0
 
 
-def _mutate(
-    tests: Sequence[tuple[SqlTest, Sequence[Mutant]]], runner: Runner, timeout_s: float, console: Console
-) -> int:
+def _mutate(tests: Sequence[SqlTest], runner: Runner, timeout_s: float, console: Console) -> int:
     """Run each test, then once for each of its mutants; the exit code."""
     failed = survived = found = 0
-    changes_of = dict(zip((id(test) for test, _ in tests), (changes for _, changes in tests), strict=True))
-    for test in _with_titles([test for test, _ in tests], console):
-        changes = changes_of[id(test)]
+    for test in _with_titles(tests, console):
+        changes = mutants(test)
         with console.busy(test.name):
             result = runner.run(test)
         if result.failure is not None:
@@ -94,11 +92,11 @@ def _mutate(
             failed += 1
             continue
         # a record that does not come any more need not be waited for as long as the slowest one that does
-        hasty = runner.within(min(timeout_s, max(_LEAST_S, 3 * result.seconds)))
+        hasty_s = min(timeout_s, max(_LEAST_S, 3 * result.seconds))
         survivors = []
         for at, mutant in enumerate(changes, 1):
             with console.busy(f"{test.name}: change {at} of {len(changes)}"):
-                if hasty.run(mutant.test).failure is None:
+                if runner.run(mutant.test, timeout_s=hasty_s).failure is None:
                     survivors.append(mutant)
         survived += len(survivors)
         found += len(changes) - len(survivors)

@@ -13,14 +13,11 @@ It is pure: statements in, an answer out.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from ksql_spark import grammar
-from ksql_spark.grammar.nodes import AliasedSource, Join, Select, Statement, literal_value, property_values
+from ksql_spark.grammar.nodes import AliasedSource, Join, Select, Statement, property_values
 from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import QueryControl
 from ksql_spark.grammar.statements.session import SetProperty, UnsetProperty
@@ -36,19 +33,20 @@ _DEPENDS = re.compile(
 _ORDERED = re.compile(r"\b(LATEST_\w+|EARLIEST_\w+|COLLECT_\w+|TOPK\w*|HISTOGRAM)\b", re.IGNORECASE)
 
 
-def may_be_replayed(test: SqlTest, statements: Sequence[Statement]) -> bool:
+def may_be_replayed(test: SqlTest, statements: Sequence[Statement], is_in_order: bool) -> bool:
     """Whether a test gives the same when its queries begin after all rows.
 
     Args:
         test: the test.
         statements: those of it that are carried out.
+        is_in_order: whether no row is written with an earlier time than one before it.
     """
     declared = {node.name: node for node in statements if isinstance(node, CreateSource)}
     queries = [node for node in statements if isinstance(node, CreateAsSelect)]
     return (
         _is_plain(statements)
         and not any(_DEPENDS.search(part.text) for part in test.statements)
-        and all(_is_determined(query, declared, statements) for query in queries)
+        and all(_is_determined(query, declared, is_in_order) for query in queries)
     )
 
 
@@ -73,13 +71,11 @@ def _is_plain(statements: Sequence[Statement]) -> bool:
     return True
 
 
-def _is_determined(
-    query: CreateAsSelect, declared: dict[str, CreateSource], statements: Sequence[Statement]
-) -> bool:
+def _is_determined(query: CreateAsSelect, declared: dict[str, CreateSource], is_in_order: bool) -> bool:
     """Whether the order in which the query's topics are read does not show in what it writes."""
     names = {source.source_name for source in query.query.find_all(AliasedSource)}
     is_join = query.query.find(Join) is not None
-    if is_join and not (names <= set(declared) and _in_order_of_times(declared, statements)):
+    if is_join and not (names <= set(declared) and is_in_order):
         return False
     is_single = all(
         name in declared and property_values(declared[name].properties).get("PARTITIONS") == 1
@@ -90,29 +86,3 @@ def _is_determined(
         return True
     is_windowed = any(select.window is not None for select in query.query.find_all(Select))
     return not is_windowed and not _ORDERED.search(grammar.render(query))
-
-
-def _in_order_of_times(declared: dict[str, CreateSource], statements: Sequence[Statement]) -> bool:
-    """Whether no row is inserted with an earlier time than one before it."""
-    inserts = [s for s in statements if isinstance(s, InsertValues)]
-    times = [time for s in inserts for time in _times(s, declared.get(s.name))]
-    return None not in times and times == sorted(t for t in times if t is not None)
-
-
-def _times(insert: InsertValues, source: CreateSource | None) -> list[float | None]:
-    """The event times of the inserted rows: infinite where it is the clock's, None where it is not known."""
-    if source is None:
-        return [None]
-    column = str(property_values(source.properties).get("TIMESTAMP", "ROWTIME")).upper()
-    names = [c.name.upper() for c in insert.columns] or [c.name.upper() for c in source.columns]
-    if column not in names:
-        return [math.inf if column == "ROWTIME" else None]
-    return [_time(row, names.index(column)) for row in insert.rows]
-
-
-def _time(row: exp.Tuple, place: int) -> float | None:
-    try:
-        value = literal_value(row.expressions[place])
-    except (ValueError, IndexError):
-        return None
-    return float(value) if isinstance(value, int) else None

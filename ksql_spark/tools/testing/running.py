@@ -98,24 +98,19 @@ class Runner:
         self._timeout_s = timeout_s
         self._kept = set(admin.topics()) if owns_broker else None
 
-    def within(self, timeout_s: float) -> Runner:
-        """The same with another timeout."""
-        return Runner(
-            self._make_engine, self._admin, self._folder, timeout_s, owns_broker=self._kept is not None
-        )
-
-    def run(self, test: SqlTest, completes: bool = False) -> Result:
+    def run(self, test: SqlTest, completes: bool = False, timeout_s: float | None = None) -> Result:
         """Run a test.
 
         Args:
             test: the test.
             completes: take what comes out in the place of tables and messages, instead of comparing it.
+            timeout_s: another timeout for this run.
 
         Raises:
             KsqlError: the engine does not start, or its topics cannot be deleted.
         """
         began = time.monotonic()
-        with self._run(test, completes=completes) as run:
+        with self._run(test, completes=completes, timeout_s=timeout_s) as run:
             failure = _verdict(test, run.run())
             if failure is not None:
                 failure = "\n".join([failure, *run.server.errors()])
@@ -149,13 +144,18 @@ class Runner:
 
     @contextlib.contextmanager
     def _run(
-        self, test: SqlTest, partitions: int = 1, waits: bool = False, completes: bool = False
+        self,
+        test: SqlTest,
+        partitions: int = 1,
+        waits: bool = False,
+        completes: bool = False,
+        timeout_s: float | None = None,
     ) -> Iterator[_Run]:
         texts = [step.text for step in test.steps if isinstance(step, grammar.StatementText)]
         names_topics = any(f"${{{CASE}}}" in text for text in texts)
         server = Server(self._make_engine, self._admin, self._folder, test.server, names_topics)
         try:
-            yield _Run(server, test, self._timeout_s, partitions, waits, completes)
+            yield _Run(server, test, timeout_s or self._timeout_s, partitions, waits, completes)
         finally:
             server.close()
             if self._kept is not None:
@@ -400,7 +400,7 @@ class _Run:
                 return
             is_final = check.mode != "folded" and len(actual) >= len(expected)
             if is_final or self.server.errors() or time.monotonic() > deadline:
-                raise AssertionFailed(difference(header, expected, actual))
+                raise AssertionFailed(f"The table is another one.\n{difference(header, expected, actual)}")
             if not topic.poll(0.5) and check.repeats and self._last is not None:
                 self._statement(self._last)
 
@@ -425,7 +425,7 @@ class _Run:
         if self._completes:
             self.completed.append((check, table(header, actual)))
         elif actual != expected:
-            raise AssertionFailed(difference(header, expected, actual))
+            raise AssertionFailed(f"The table is another one.\n{difference(header, expected, actual)}")
 
     def _still_so(self) -> None:
         """Once the engine has stopped, nothing may have come after the last checks. Raises Failure."""

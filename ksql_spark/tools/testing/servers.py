@@ -69,10 +69,14 @@ class Topic:
         self._reader.close()
 
     @property
+    def bounds(self) -> Cells:
+        """The columns of the bounds of windows."""
+        return [WINDOWSTART, WINDOWEND] if self.source.window else []
+
+    @property
     def columns(self) -> Cells:
         """Keys, the bounds of windows, values."""
-        bounds = [WINDOWSTART, WINDOWEND] if self.source.window else []
-        return [*_names(self.source.schema.key), *bounds, *_names(self.source.schema.value)]
+        return [*_names(self.source.schema.key), *self.bounds, *_names(self.source.schema.value)]
 
     def last_records(self) -> list[Record]:
         """The last record of each key that was not deleted."""

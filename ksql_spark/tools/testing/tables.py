@@ -59,8 +59,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def difference(header: Sequence[str], expected: Sequence[Cells], actual: Sequence[Cells]) -> str:
-    """Two tables, one below the other."""
-    titled = (("Expected", expected), ("But there came", actual))
-    return "\n".join(
-        line for title, rows in titled for line in (f"{title}:", *(f"  {one}" for one in table(header, rows)))
-    )
+    """The expected rows, and the actual ones below them."""
+    titles, rows = [""], list[Cells]()
+    for title, some in (("EXPECTED", expected), ("ACTUAL", actual)):
+        rows += some or [["(no row)"]]
+        titles += [title, *[""] * (len(rows) - len(titles))]
+    lines = table(header, rows)
+    return "\n".join(f"  {title:<8}  {line}".rstrip() for title, line in zip(titles, lines, strict=True))

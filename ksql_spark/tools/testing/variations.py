@@ -6,6 +6,7 @@ shows a difference is then made as small as possible. It is pure: steps in, step
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -97,7 +98,7 @@ def read(test: SqlTest) -> Input:
         is_query += [isinstance(parsed.get(id(part)), _QUERIES)] * (len(found) - len(is_query))
     steps = tuple(replace(step, at=at) for at, step in enumerate(found))
     replayed = steps
-    if may_be_replayed(test, nodes_):
+    if may_be_replayed(test, nodes_, _is_in_order(steps)):
         replayed = tuple(sorted(steps, key=lambda step: is_query[step.at]))
     queries = [node for node in nodes_ if isinstance(node, _QUERIES)]
     return Input(
@@ -157,6 +158,15 @@ def _steps(
             int(at) if at is not None and at.isdigit() else None,
             is_of_table=source.kind == "TABLE",
         )
+
+
+def _is_in_order(steps: Sequence[Step]) -> bool:
+    """Whether no row is written with an earlier time than one before it; False if a time is not known."""
+    rows = [
+        step for step in steps if isinstance(step.part, grammar.StatementText) and step.part.verb == "INSERT"
+    ]
+    times = [math.inf if step.time_ms is None else step.time_ms for step in rows]
+    return all(step.source is not None for step in rows) and times == sorted(times)
 
 
 def texts_of(statement: InsertValues, column: str, declared: Sequence[str] = ()) -> list[str | None]:

@@ -67,8 +67,10 @@ def test_what_is_said_of_tests_that_fail() -> None:
         "wrong.sql:25:1: A has no column C. Its columns are ID, B, ROWTIME.\n",
         "wrong.sql:27:1: The test passed, but it expects an error.\n",
         "wrong.sql:33:1: No --@rows after it says what it must give.\n",
-        "wrong.sql:38:1: Expected:\n            id | b\n            1  | y\n"
-        "          But there came:\n            id | b\n            1  | x\n",
+        "wrong.sql:38:1: The table is another one.\n"
+        "                      id | b\n"
+        "            EXPECTED  1  | y\n"
+        "            ACTUAL    1  | x\n",
         "wrong.sql:44:1: Expected COLUMN_UNKNOWN, but the error is SOURCE_UNKNOWN:\n",
     ):
         assert said in out, out
