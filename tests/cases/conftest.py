@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -18,21 +18,25 @@ TIMEOUT_S = 60.0
 
 
 @pytest.fixture(scope="session")
-def runner(
+def make_runner(
     broker: EmbeddedBroker,
     kafka_admin: KafkaAdmin,
     spark_process: SparkProcess,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Runner:
-    """The runner of ksql-spark test."""
+) -> Callable[[Mapping[str, str]], Runner]:
+    """A maker of runners, as that of ksql-spark test, whose engines have more properties."""
 
-    def make(properties: Mapping[str, str]) -> Engine:
-        config = {
+    def make(more: Mapping[str, str]) -> Runner:
+        common = {
             "bootstrap.servers": broker.bootstrap_servers,
             # a planned stop repeats nothing, however busy the machine
             "ksql.query.stop.timeout.ms": "60000",
-            **properties,
+            **more,
         }
-        return Engine(Config(config), spark_process)
 
-    return Runner(make, kafka_admin, tmp_path_factory.mktemp("cases"), TIMEOUT_S)
+        def make_engine(properties: Mapping[str, str]) -> Engine:
+            return Engine(Config({**common, **properties}), spark_process)
+
+        return Runner(make_engine, kafka_admin, tmp_path_factory.mktemp("cases"), TIMEOUT_S)
+
+    return make

@@ -6,6 +6,8 @@ before it is committed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 
 from ksql_spark.tools.testing.files import SqlTest
@@ -13,6 +15,11 @@ from ksql_spark.tools.testing.running import Runner
 from tests.cases import every_case, name_of
 
 pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module")
+def runner(make_runner: Callable[[Mapping[str, str]], Runner]) -> Runner:
+    return make_runner({})
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=name_of(case)) for case in every_case()])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pytest
 
@@ -67,6 +67,12 @@ def _is_changed(case: SqlTest, name: str) -> bool:
 PAUSING = ("PAUSE", "TERMINATE")
 #: pytest refuses no parameters at all, as when CASE has nothing to change
 NO_CASES = pytest.param("", None, marks=pytest.mark.skip("no variation applies"))
+
+
+@pytest.fixture(scope="module")
+def runner(make_runner: Callable[[Mapping[str, str]], Runner]) -> Runner:
+    """Waits until queries have committed what they have read, which they do at checkpoints."""
+    return make_runner({"ksql.checkpoint.interval.ms": "5000"})
 
 
 @pytest.mark.parametrize(("name", "case"), list(_cases()) or [NO_CASES])

@@ -48,8 +48,6 @@ class Assertions:
     def __init__(self, server: Server, timeout_s: float) -> None:
         self._server = server
         self._timeout_s = timeout_s
-        #: stream or table -> how many of its records have been compared
-        self._compared: dict[str, int] = {}
         #: types of columns -> the stream with these columns
         self._scratch: dict[tuple[str, ...], str] = {}
 
@@ -105,19 +103,17 @@ class Assertions:
 
     def _next(self, topic: Topic) -> Record:
         """The next record of a stream or table. Raises AssertionFailed."""
-        name = topic.source.name
-        compared = self._compared.get(name, 0)
         deadline = time.monotonic() + self._timeout_s
-        while len(topic.records) <= compared:
+        while len(topic.records) == topic.checked:
             left_s = deadline - time.monotonic()
             if left_s < 0:
                 raise AssertionFailed(
-                    f"Expected another record in {name}, but there were no more than {compared} "
-                    f"after {self._timeout_s:g} s."
+                    f"Expected another record in {topic.source.name}, but there were no more than "
+                    f"{topic.checked} after {self._timeout_s:g} s."
                 )
             topic.poll(left_s)
-        self._compared[name] = compared + 1
-        return topic.records[compared]
+        topic.checked += 1
+        return topic.records[topic.checked - 1]
 
     # ---- what is expected ----------------------------------------------------------------------------
 

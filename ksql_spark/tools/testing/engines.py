@@ -20,11 +20,12 @@ from ksql_spark.shell.output.console import Console
 from ksql_spark.tools.testing.running import Runner
 
 #: defaults of all engines: offsets are committed soon after they are read, a planned stop repeats nothing,
-#: and nobody looks at the console
+#: nobody looks at the console, and the first test warms Spark up
 _PROPERTIES = {
     "ksql.checkpoint.interval.ms": "5000",
     "ksql.query.stop.timeout.ms": "60000",
     "ksql.console.enabled": "false",
+    "ksql.spark.warm.up.enabled": "false",
 }
 
 

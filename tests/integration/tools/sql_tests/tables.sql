@@ -26,14 +26,16 @@ INSERT INTO orders (id) VALUES (7);
 -- 7
 EXPLAIN CTAS_SUMS_9;
 --@error: QUERY_UNKNOWN
--- Unknown queryId: CTAS_SUMS_9. Did you mean CTAS_SUMS_2?
+-- Unknown queryId: CTAS_SUMS_9. Did you mean CTAS_SUMS_1?
 -- line 1:9
 --   EXPLAIN CTAS_SUMS_9
 --           ^^^^^^^^^^^
 
 --@test: assertions beside tables
 INSERT INTO orders (ROWTIME, id, item, price) VALUES (10, 1, 'tea', 3.5);
+INSERT INTO orders (ROWTIME, id, item, price) VALUES (20, 2, 'cake', 1), (30, 3, 'tea', 1);
 ASSERT VALUES sums (item, total) VALUES ('tea', 3.50);
 --@output SUMS rowsort
 -- item | total
--- tea  | 3.50
+-- cake | 1.00
+-- tea  | 4.50
