@@ -222,11 +222,7 @@ class _Run:
                     self._refusal(step, after)
                 elif not is_refusal(step):
                     self.step(step)
-            if self._stream is not None:
-                part, _ = self._stream
-                raise Failure(
-                    ClientError("No --@rows after it says what it must give."), part.line, part.column
-                )
+            self._check_stream()
             self._still_so()
         except Failure as failure:
             return failure
@@ -302,7 +298,7 @@ class _Run:
             case UndefineVariable() as statement:
                 server.variables.pop(statement.name, None)
             case Query() | PrintTopic():
-                self._stop_reading()
+                self._check_stream()
                 self._stream = part, server.query(text)
             case InsertValues() as statement:
                 self._wait_for_turn(statement)
@@ -429,7 +425,6 @@ class _Run:
 
     def _still_so(self) -> None:
         """Once the engine has stopped, nothing may have come after the last checks. Raises Failure."""
-        self._stop_reading()
         if not self._final:
             return
         topics = {name: self.server.topic(name) for name in self._final}
@@ -447,10 +442,12 @@ class _Run:
                 more = "\n".join(f"  {line}" for line in table(header, rows))
                 raise Failure(AssertionFailed(f"More came after it:\n{more}"), check.line, 1)
 
-    def _stop_reading(self) -> None:
+    def _check_stream(self) -> None:
+        """Check that the last SELECT or PRINT was compared. Raises Failure."""
         if self._stream is not None:
-            self._stream[1].close()
-            self._stream = None
+            part, _ = self._stream
+            error = ClientError("No --@rows after it says what it must give.")
+            raise Failure(error, part.line, part.column)
 
     # ---- one record at a time ------------------------------------------------------------------------
 
