@@ -368,11 +368,10 @@ def test_a_data_folder_is_refused_where_a_server_is_used() -> None:
     assert "--data-dir is for an engine that the shell starts, but the server at 127.0.0.1:1" in done.stderr
 
 
-#: every command that starts an engine, with the function that begins it
+#: every command that starts a server, with the function that begins it
 STARTING = {
     (): "ksql_spark.shell.embedded.start",
     ("run", "a.sql"): "ksql_spark.shell.embedded.start",
-    ("test", "a.sql"): "ksql_spark.shell.embedded.start",
     ("demo", "taxi"): "ksql_spark.shell.embedded.start",
 }
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from ksql_spark import grammar
+from ksql_spark.config import Config
+from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.inserts import InsertValues
 from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.options import OptionProblem
 from ksql_spark.shell.session import Failure
-from ksql_spark.tools.testing import variations
+from ksql_spark.tools.testing import engines, variations
 from ksql_spark.tools.testing.assertions import AssertionFailed
 from ksql_spark.tools.testing.files import Check, Restart, SqlTest, find, read, select, write
 from ksql_spark.tools.testing.main import main
@@ -228,6 +231,17 @@ def test_wrong_options_start_no_engine(path: Path, capsys: pytest.CaptureFixture
     for wrong in (("--timeout", "0"), ("--partitions", "1,0"), ("--partitions", "")):
         with pytest.raises(SystemExit, match="2"):
             main([str(path), *wrong])
+
+
+def test_where_the_broker_listens(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def begin(config: Config) -> NoReturn:
+        raise KsqlError("BAD_REQUEST", reason=config["ksql.kafka.listener"])
+
+    monkeypatch.setattr(engines, "Engine", begin)
+    assert main([str(path), "--kafka-listen", "127.0.0.1:3"]) == 1
+    assert "127.0.0.1:3" in capsys.readouterr().err
 
 
 MUTATED = """\

@@ -43,26 +43,25 @@ class Engines:
 
     def __init__(self, options: argparse.Namespace, console: Console) -> None:
         self._console = console
-        self._kept = contextlib.ExitStack()
-        # the engine's log is not the user's
-        logging.getLogger("ksql_spark").addHandler(logging.NullHandler())
-        name = tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True)
-        self._folder = Path(self._kept.enter_context(name))
-        own = {"ksql.spark.data.dir": str(self._folder / "shared"), "ksql.service.id": "ksql_test_"}
-        if options.kafka_listen is not None:
-            own[KAFKA.setting] = options.kafka_listen
+        listening = {KAFKA.setting: options.kafka_listen} if options.kafka_listen is not None else {}
         try:
-            config = Config.load(options.properties, os.environ, own)
+            config = Config.load(options.properties, os.environ, listening)
         except KsqlError as error:
             raise OptionProblem(error.message) from None
+        # the engine's log is not the user's
+        logging.getLogger("ksql_spark").addHandler(logging.NullHandler())
+        self._kept = contextlib.ExitStack()
+        folder = tempfile.TemporaryDirectory(prefix="ksql-spark-test-", ignore_cleanup_errors=True)
+        self._folder = Path(self._kept.enter_context(folder))
         defaults = {name: value for name, value in _PROPERTIES.items() if not config.is_set(name)}
-        self._config = config.with_values(defaults)
+        own = {"ksql.spark.data.dir": str(self._folder / "shared"), "ksql.service.id": "ksql_test_"}
+        self._config = config.with_values({**defaults, **own})
 
     def __enter__(self) -> Engines:
-        # it starts the broker and Spark, and runs nothing
-        self._first = Engine(self._config)
-        self._kept.callback(self._first.stop)
         try:
+            # it starts the broker and Spark, and runs nothing
+            self._first = Engine(self._config)
+            self._kept.callback(self._first.stop)
             self._first.start(self._console.status)
         except KsqlError as error:
             self._kept.close()
