@@ -289,7 +289,7 @@ class _Run:
             case RunScript() as statement:
                 self._run_script(statement.path)
             case SetProperty() as statement:
-                server.run(text)  # checks it
+                server.execute(text)  # checks it
                 server.properties[statement.property_name] = statement.value
             case UnsetProperty() as statement:
                 server.properties.pop(statement.property_name, None)
@@ -302,11 +302,11 @@ class _Run:
                 self._stream = part, server.query(text)
             case InsertValues() as statement:
                 self._wait_for_turn(statement)
-                server.run(text)
+                server.execute(text)
             case CreateSource() as statement if statement.properties and not is_refused:
                 self._create(part, statement)
             case _:
-                server.run(text)
+                server.execute(text)
 
     def _parsed(self, part: grammar.StatementText) -> Statement | None:
         """The statement; None if the engine reports an error in it."""
@@ -336,12 +336,12 @@ class _Run:
     def _create(self, part: grammar.StatementText, statement: CreateSource) -> None:
         """Create a stream or table, with its topic where that is missing."""
         try:
-            self.server.run(f"{part.text};")
+            self.server.execute(f"{part.text};")
         except Refused as refused:
             if refused.condition != "TOPIC_MISSING":
                 raise
             # it ends with WITH (…)
-            self.server.run(f"{part.text[:-1]}, PARTITIONS = {self._partitions});")
+            self.server.execute(f"{part.text[:-1]}, PARTITIONS = {self._partitions});")
 
     def _refusal(self, part: grammar.StatementText, check: Check) -> None:
         """Run a statement that is to be refused, and compare how. Raises Failure."""

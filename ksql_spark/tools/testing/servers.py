@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ksql_spark.engine import Engine, QueryStream, Request
+from ksql_spark.entities import Entity
 from ksql_spark.entities.wire import to_json
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import Serde
@@ -176,13 +177,16 @@ class Server:
             self._engine = engine
         return self._engine
 
-    def run(self, text: str) -> list[dict[str, Any]]:
-        """Run statements with the overrides and variables; returns their answers as JSON. Raises Refused."""
+    def execute(self, text: str) -> list[Entity]:
+        """Run statements with the overrides and variables; returns their answers. Raises Refused."""
         try:
-            entities = self.engine.execute(Request(text, dict(self.properties), self.variables))
+            return self.engine.execute(Request(text, dict(self.properties), self.variables))
         except KsqlError as error:
             raise Refused(error) from None
-        return [to_json(entity) for entity in entities]
+
+    def run(self, text: str) -> list[dict[str, Any]]:
+        """Run statements; returns their answers as JSON. Raises Refused."""
+        return [to_json(entity) for entity in self.execute(text)]
 
     def query(self, text: str) -> QueryStream:
         """Start a SELECT or PRINT. Raises Refused."""
