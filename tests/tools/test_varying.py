@@ -91,7 +91,7 @@ def test_a_kill_is_shown_at_its_place() -> None:
     assert text.endswith(
         "          with crash:\n"
         "            INSERT INTO s (k) VALUES (4);\n"
-        "            -- kill -9 of the engine\n"
+        "            -- crash of the engine\n"
     )
 
 

@@ -71,7 +71,7 @@ class Restart:
     @property
     def text(self) -> str:
         """What is shown in its place among statements."""
-        return "-- kill -9 of the engine" if self.is_kill else "-- restart of the engine"
+        return "-- crash of the engine" if self.is_kill else "-- restart of the engine"
 
 
 @dataclass(frozen=True)
