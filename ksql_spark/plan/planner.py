@@ -343,7 +343,8 @@ class _Planner:
             planned: Node = trees.with_children(table, [self.plan(child) for child in trees.children(table)])
         else:
             planned = self.plan(table)
-        changes = nodes.Changes(planned, group, has_bounds, not self._is_cut and _says_changes(planned))
+        is_direct = not self._is_cut and _says_changes(planned) and all(map(_is_repeatable, group))
+        changes = nodes.Changes(planned, group, has_bounds, is_direct)
         if not changes.is_direct:
             kept = self._apart(planned, (), completes=True, follows=self._follows(changes))
             changes = replace(changes, child=kept)

@@ -108,7 +108,7 @@ def _inputs(node: Node, context: Context) -> Iterator[Built]:
         is_first = isinstance(node, nodes.Join) and node.is_loaded_first and side == 1
         completes = isinstance(node, nodes.KeepUnchanged)
         below = replace(context, is_first=is_first, completes=completes, says=_signs(node, context))
-        if operations.keeps_state(node):
+        if operations.keeps_state(node) and below.says is None:  # else it is a filter without state
             is_needed = stays(node) and operations.operators_below(node) > 0
             below = replace(below, tasks=replace(below.tasks, keeps_partition=is_needed))
         if operations.unfiltered(node, child) is child or below.says is not None:

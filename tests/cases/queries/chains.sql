@@ -98,6 +98,21 @@ INSERT INTO visits VALUES ('a', 'x', 1);
 -- 1   | 1   | [13]
 -- 1   | 1   | [14]
 
+--@test: WHERE between them, and rows that stay in their task
+CREATE TABLE odd AS
+  SELECT id, COUNT(*) AS rows, SUM(n) AS visits FROM (SELECT id, COUNT(*) AS n FROM visits GROUP BY id) c
+  WHERE n <> 2 GROUP BY id EMIT CHANGES;
+INSERT INTO visits VALUES ('a', 'x', 1);
+INSERT INTO visits VALUES ('a', 'x', 1);
+INSERT INTO visits VALUES ('a', 'x', 1);
+INSERT INTO visits VALUES ('b', 'x', 1);
+--@output ODD ordered
+-- id | rows | visits
+-- a  | 1    | 1
+-- a  | 0    | 0
+-- a  | 1    | 3
+-- b  | 1    | 1
+
 --@test: the shops with most visits
 CREATE TABLE top WITH (KEY_FORMAT = 'JSON') AS
   SELECT city, ROW_NUMBER() OVER (PARTITION BY city ORDER BY n DESC, shop) AS place, shop, n FROM (
@@ -208,6 +223,19 @@ INSERT INTO visits VALUES ('a', 'x', 10);
 -- 2    | 2
 -- 2    | 1
 -- 10   | 1
+
+--@test: groups of the times of rows
+CREATE TABLE times AS
+  SELECT ROWTIME AS time, COUNT(*) AS ids FROM (SELECT id, COUNT(*) AS n FROM visits GROUP BY id) c
+  GROUP BY ROWTIME EMIT CHANGES;
+INSERT INTO visits (ROWTIME, id, shop) VALUES (1, 'a', 'x');
+INSERT INTO visits (ROWTIME, id, shop) VALUES (1, 'b', 'x');
+INSERT INTO visits (ROWTIME, id, shop) VALUES (2, 'c', 'x');
+--@output TIMES ordered
+-- time | ids
+-- 1    | 1
+-- 1    | 2
+-- 2    | 1
 
 --@test: rows of a push query
 CREATE TABLE counted AS SELECT id, COUNT(*) AS n FROM visits GROUP BY id EMIT CHANGES;
