@@ -11,8 +11,13 @@ FOLDER = Path(__file__).parent
 
 
 def every_case() -> list[SqlTest]:
-    """The cases of all files; with CASE=path or CASE=path:line in the environment, only those."""
-    return select([os.environ.get("CASE", str(FOLDER))])
+    """The cases of all files; with CASE=path or CASE=path:line in the environment, only those.
+
+    The path is relative to this folder, as in the names of cases, or to the current one.
+    """
+    case = os.environ.get("CASE", str(FOLDER))
+    is_inside = (FOLDER / case.rpartition(":")[0]).is_file() or (FOLDER / case).is_file()
+    return select([str(FOLDER / case) if is_inside else case])
 
 
 def name_of(case: SqlTest) -> str:

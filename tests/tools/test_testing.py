@@ -63,9 +63,9 @@ def test_a_file_of_tests(path: Path) -> None:
         ("--@test: a\n--@expect.error: x\n", ":2: unknown directive --@expect.error"),
         ("-- nothing\n", "no tests found"),
         ("--@restart\n--@test: a\n", ":1: no --@test precedes this line"),
-        ("--@test: x\n--@output S\n", ":2: --@output cannot be followed by 'S'"),
-        ("--@test: x\n--@rows folded\n", ":2: --@rows cannot be followed by 'folded'"),
-        ("--@test: x\n--@restart now\n", ":2: --@restart cannot be followed by 'now'"),
+        ("--@test: x\n--@output S\n", ":2: --@output needs a stream or table, and ordered, rowsort, folded"),
+        ("--@test: x\n--@rows folded\n", ":2: --@rows needs ordered, rowsort or nothing; it has 'folded'"),
+        ("--@test: x\n--@restart now\n", ":2: --@restart needs nothing behind it; it has 'now'"),
     ],
 )
 def test_files_that_are_not_right(tmp_path: Path, text: str, message: str) -> None:

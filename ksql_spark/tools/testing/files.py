@@ -184,6 +184,16 @@ def _directive(line: str) -> tuple[str, str]:
     return (match[1].lower(), match[2]) if match else ("", "")
 
 
+#: what a directive must have
+_FORMS = {
+    "server": "NAME = VALUE",
+    "restart": "nothing behind it",
+    "output": "a stream or table, and ordered, rowsort, folded or folded repeating",
+    "rows": "ordered, rowsort or nothing",
+    "error": "a condition, such as SOURCE_UNKNOWN (docs/reference/errors.md)",
+}
+
+
 def _section(path: Path, lines: Sequence[str], begin: int, end: int) -> SqlTest:
     """What is in the lines [begin, end): a test, or what stands before the first one."""
     test = SqlTest(path, "", begin + 1, end)
@@ -228,7 +238,7 @@ def _section(path: Path, lines: Sequence[str], begin: int, end: int) -> SqlTest:
             case "equivalent", _:
                 test = replace(test, equivalents=(*test.equivalents, value))
             case _:
-                raise OptionProblem(f"{place}: --@{directive} cannot be followed by '{value}'.")
+                raise OptionProblem(f"{place}: --@{directive} needs {_FORMS[directive]}; it has '{value}'.")
     steps += grammar.split("\n".join(body))
     return replace(test, steps=tuple(sorted(steps, key=lambda step: step.line)), server=server)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import random
+import signal
+import threading
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.listeners import KAFKA
@@ -44,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
             )
         for test in tests if options.mutate else ():
             mutants(test)  # before anything starts: an --@equivalent may be wrong
-        with Engines(options, console) as engines:
+        with _ends_as_by_interrupt(), Engines(options, console) as engines:
             runner = engines.runner(options.timeout)
             if options.mutate:
                 return _mutate(tests, runner, options.timeout, console)
@@ -60,6 +64,23 @@ def main(argv: Sequence[str]) -> int:
         return FAILED
 
 
+@contextlib.contextmanager
+def _ends_as_by_interrupt() -> Iterator[None]:
+    """Have SIGTERM, which ends a job of continuous integration, leave nothing behind either."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _with_titles(tests: Sequence[SqlTest], console: Console) -> Iterator[SqlTest]:
     """The tests, each file's name printed before its first one."""
     for path, of_file in itertools.groupby(tests, key=lambda test: test.path):
@@ -68,16 +89,26 @@ def _with_titles(tests: Sequence[SqlTest], console: Console) -> Iterator[SqlTest
 
 
 def _run(tests: Sequence[SqlTest], runner: Runner, completes: bool, console: Console) -> int:
-    results = []
-    for test in _with_titles(tests, console):
-        with console.busy(test.name):
-            results.append(runner.run(test, completes))
-        _show(results[-1], console)
-    for path in dict.fromkeys(test.path for test in tests):  # once all have run, since lines move
-        write(path, [pair for result in results if result.test.path == path for pair in result.completed])
+    results: list[Result] = []
+    try:
+        for test in _with_titles(tests, console):
+            with console.busy(test.name):
+                results.append(runner.run(test, completes))
+            _show(results[-1], console)
+    finally:
+        _complete(results, console)
     failed = sum(result.failure is not None for result in results)
     console.line(f"{len(tests) - failed} passed, {failed} failed")
     return FAILED if failed else 0
+
+
+def _complete(results: Sequence[Result], console: Console) -> None:
+    """Write what came out into the files: at the end, also at an early one, since lines move."""
+    for path in dict.fromkeys(result.test.path for result in results):
+        completed = [pair for result in results if result.test.path == path for pair in result.completed]
+        if completed:
+            write(path, completed)
+            console.line(f"{path}: tables and messages written: {len(completed)}. Review them.")
 
 
 def _mutate(tests: Sequence[SqlTest], runner: Runner, timeout_s: float, console: Console) -> int:
@@ -146,7 +177,7 @@ def _seconds(text: str) -> float:
 def _counts(text: str) -> list[int]:
     counts = [int(part) if part.isdecimal() else 0 for part in text.split(",")]
     if min(counts) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers, such as 1,4")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers from 1, such as 1,4")
     return counts
 
 

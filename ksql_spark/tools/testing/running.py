@@ -395,8 +395,10 @@ class _Run:
             if actual == expected:
                 return
             is_final = check.mode != "folded" and len(actual) >= len(expected)
-            if is_final or self.server.errors() or time.monotonic() > deadline:
-                raise AssertionFailed(f"The table is another one.\n{difference(header, expected, actual)}")
+            is_late = time.monotonic() > deadline
+            if is_final or is_late or self.server.errors():
+                when = f"After {self._timeout_s:g} s (--timeout) the" if is_late else "The"
+                raise AssertionFailed(f"{when} table is another one.\n{difference(header, expected, actual)}")
             if not topic.poll(0.5) and check.repeats and self._last is not None:
                 self._statement(self._last)
 
