@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
 import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
+
+from ksql_spark.services import ports
+
+
+def own_host() -> str:
+    """A loopback address that no other registry has had; 127.0.0.1 where the system has only that one.
+
+    Spark's JVM remembers the schemas of a registry by its address, and all workers share it.
+    """
+    host = f"127.{random.randint(1, 254)}.{random.randint(0, 255)}.{random.randint(1, 254)}"
+    return host if ports.is_free(0, host) else "127.0.0.1"
 
 
 class RegistryServer:
@@ -18,9 +30,15 @@ class RegistryServer:
     Args:
         authorization: the header that it requires.
         tls: for HTTPS, at the name localhost.
+        host: the address to listen at.
     """
 
-    def __init__(self, authorization: str | None = None, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        authorization: str | None = None,
+        tls: ssl.SSLContext | None = None,
+        host: str = "127.0.0.1",
+    ) -> None:
         self.requests: list[str] = []
         self.refused: str | None = None
         #: while it is not set, requests are not answered
@@ -54,9 +72,9 @@ class RegistryServer:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((host, 0), Handler)
         port = self._server.server_address[1]
-        self.url = f"http://127.0.0.1:{port}" if tls is None else f"https://localhost:{port}"
+        self.url = f"http://{host}:{port}" if tls is None else f"https://localhost:{port}"
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)

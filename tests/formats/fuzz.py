@@ -45,7 +45,7 @@ from ksql_spark.types import (
 )
 from tests.analyzer.registry import FakeRegistry
 from tests.formats.samples import serde
-from tests.registry_server import RegistryServer
+from tests.registry_server import RegistryServer, own_host
 
 PLAIN: dict[str, SqlType] = {
     "I": INTEGER, "L": BIGINT, "D": DOUBLE, "B": BOOLEAN, "S": STRING, "Y": BYTES, "DT": DATE, "TM": TIME,
@@ -352,7 +352,7 @@ def fuzz(session: Any, names: Sequence[str], count: int, seed: int) -> dict[str,
     """``compare`` for each of ``names``, with a registry."""
     registry = FakeRegistry()
     serdes = {name: bound(name, registry) for name in names}
-    with RegistryServer() as server:
+    with RegistryServer(host=own_host()) as server:
         for schema_id, schema in sorted(registry.by_ids().items()):
             assert server.add(str(schema_id), schema.text, schema.kind) == schema_id
         set_registry(session, {"url": server.url})

@@ -11,7 +11,7 @@ from ksql_spark.formats import CAPABILITIES, BadRecord, json_serde
 from ksql_spark.formats.utf8 import replaced
 from ksql_spark.spark.session import set_registry
 from tests.formats.records import RECORDS, REGISTRY, REPLACED, Bad, Record
-from tests.registry_server import RegistryServer
+from tests.registry_server import RegistryServer, own_host
 
 
 def difference(record: Record, row: str | None, reason: str) -> tuple[str, str, str | Bad] | None:
@@ -49,7 +49,7 @@ def test_the_jvm(local_spark: Any) -> None:
         decoded += [f"{record.serde.decode_sql(data)} AS r{i}", f"{record.serde.explain_sql(data)} AS e{i}"]
         row = json_serde(record.serde.columns).encode_sql([f"r{i}.`{c.name}`" for c in record.serde.columns])
         read.append(f"struct(if(r{i} IS NULL, NULL, decode({row}, 'UTF-8')) AS row, e{i} AS reason) AS c{i}")
-    with RegistryServer() as server:
+    with RegistryServer(host=own_host()) as server:
         for schema_id, schema in sorted(REGISTRY.by_ids().items()):
             assert server.add(str(schema_id), schema.text, schema.kind) == schema_id
         set_registry(local_spark, {"url": server.url})

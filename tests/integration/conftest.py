@@ -18,7 +18,7 @@ from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark.session import SparkProcess, set_registry
 from tests.integration.cluster_servers import PREFIX
 from tests.integration.own_server import Server
-from tests.registry_server import RegistryServer
+from tests.registry_server import RegistryServer, own_host
 from tests.server.live_server import LiveServer
 from tests.waiting import TIMEOUT_S
 
@@ -132,7 +132,7 @@ def registry(engine: Engine) -> Iterator[RegistryServer]:
     """A registry that the shared engine uses during the test, instead of the one that it uses otherwise."""
     services = engine.services
     session, former = services.spark.process.running_session, services.registry
-    with RegistryServer() as server:
+    with RegistryServer(host=own_host()) as server:
         config = Config({"ksql.schema.registry.url": server.url})
         services.registry = services.views._registry = schema_registry(config)
         former_settings = set_registry(session, registry_settings(config))
