@@ -218,9 +218,9 @@ def stays(node: Node) -> bool:
     return all(each.schema.find(ROWPARTITION) is None for each in operations.walk(child))
 
 
-def shuffled(stage: Stage) -> tuple[Node, ...]:
-    """The operations with state of a stage, but for the lowest, to which rows come from other tasks."""
-    return tuple(node for node in stage.stateful[:-1] if not stays(node))
+def staying(stage: Stage) -> list[int]:
+    """The numbers of a stage's operations with state whose rows stay in their task; the lowest is 0."""
+    return [i for i, node in enumerate(reversed(stage.stateful)) if i and stays(node)]
 
 
 def uncertain_orders(plan: Plan) -> tuple[str, ...]:

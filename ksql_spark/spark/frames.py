@@ -111,9 +111,13 @@ class Signs:
         return f"if(sign = -2 AND ({' OR '.join(tests)}), -1, sign)" if tests else "sign"
 
     def _key(self, row: Mapping[str, str]) -> str:
-        parts = (lowering.lower(part, _texts(part, row)) for part in self.group)
-        members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts))
-        return f"ksql.pack_key(named_struct({members}))"
+        return packed_key(lowering.lower(part, _texts(part, row)) for part in self.group)
+
+
+def packed_key(members: Iterable[str]) -> str:
+    """Text: the bytes of a key of at least one member; ``members``: their texts."""
+    named_members = ", ".join(f"'c{i}', {text}" for i, text in enumerate(members))
+    return f"ksql.pack_key(named_struct({named_members}))"
 
 
 def _texts(expression: Expression, row: Mapping[str, str]) -> dict[Expression, str]:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from ksql_spark.functions import registry
 from ksql_spark.metastore.sinks import archive_name
-from ksql_spark.plan.distribution import Tasks, assign, shuffled, stays
+from ksql_spark.plan.distribution import Tasks, assign, staying
 from ksql_spark.plan.stages import EXACTLY_ONCE, MICROBATCH, REALTIME
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.checkpoints import Offsets
@@ -100,7 +100,8 @@ class StageRun:
         """Return how many of Spark's tasks it needs at once."""
         if self._stage.mode != REALTIME:
             return 1
-        return tasks.readers + tasks.count * (tasks.is_exchanged + len(shuffled(self._stage)))
+        shuffled = max(0, len(self._stage.stateful) - 1) - len(staying(self._stage))
+        return tasks.readers + tasks.count * (tasks.is_exchanged + shuffled)
 
     def start(self, tasks: Tasks, numbers: tuple[int, ...]) -> SparkQuery:
         """Start its Spark query.
@@ -119,7 +120,7 @@ class StageRun:
             numbers,
             by_event_time=self._stage.by_event_time,
             operators=len(self._stage.stateful),
-            staying=[i for i, node in enumerate(reversed(self._stage.stateful)) if i and stays(node)],
+            staying=staying(self._stage),
             forgotten=forgotten,
         )
         context = Context(

@@ -18,7 +18,7 @@ from ksql_spark.schema import (
     WINDOWSTART,
     Schema,
 )
-from ksql_spark.spark import sources
+from ksql_spark.spark import frames, sources
 from ksql_spark.spark.frames import Context, Transformations, named, quoted
 from ksql_spark.spark.keyed.operator import (
     PASSED_THROUGH,
@@ -37,8 +37,7 @@ def _has_null_key(schema: Schema) -> bool:
 
 def packed_key(key: Sequence[Expression], context: Context) -> str:
     """Text: the bytes of a key of an internal topic."""
-    members = ", ".join(f"'c{i}', {context.lower_silently(e)}" for i, e in enumerate(key))
-    return f"ksql.pack_key(named_struct({members}))" if members else "X''"
+    return frames.packed_key(map(context.lower_silently, key)) if key else "X''"
 
 
 def pack(node: Exchange, frame: DataFrame, context: Context) -> DataFrame:

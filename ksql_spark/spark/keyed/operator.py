@@ -37,6 +37,7 @@ from ksql_spark.spark.frames import (
     Transformations,
     event_time_column,
     named,
+    packed_key,
     quoted,
     union,
 )
@@ -110,8 +111,7 @@ class Side:
             *map(quoted, self.frame.columns), *map(named, key, parts_of_key)
         )
         has_key = " AND ".join(f"{part} IS NOT NULL" for part in parts_of_key)
-        members = ", ".join(f"'c{i}', {part}" for i, part in enumerate(parts_of_key))
-        packed = f"ksql.pack_key(named_struct({members}))"
+        packed = packed_key(parts_of_key)
         if not packs_nulls:
             packed = f"if({has_key}, {packed}, X'')"
         row = f"if({NULL_VALUE}, NULL, ksql.pack(struct({', '.join(map(quoted, self.types))})))"
@@ -198,9 +198,9 @@ def operator(
     done = jvm.keyed_operator(name, union(inputs), *arguments)
     headers = f"{unpacked('h', _HEADERS_DDL)}.h"
     columns = ["k", "l", "r", "ws", "we", named("ts", ROWTIME), named(headers, FORWARDED_HEADERS)]
-    signs = ["sign", "nl", "nr"] if context.says is not None else []
+    changes = ["sign", "nl", "nr"] if context.says is not None else []
     return Operated(done, layout).select(
-        *columns, named("task", ROWPARTITION), named("st", STREAM_TIME), *signs
+        *columns, named("task", ROWPARTITION), named("st", STREAM_TIME), *changes
     )
 
 

@@ -330,37 +330,37 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
             Long windowEnd,
             byte[] own) {
         if (before != null) {
-            out.add(
-                    RowFactory.create(
-                            key,
-                            ts,
-                            before.left,
-                            before.right,
-                            windowStart,
-                            windowEnd,
-                            own,
-                            task,
-                            streamTime,
-                            after == null ? -1 : -2,
-                            after == null ? null : after.left,
-                            after == null ? null : after.right));
+            int sign = after == null ? -1 : -2;
+            change(key, ts, before, windowStart, windowEnd, own, sign, after);
         }
         if (after != null) {
-            out.add(
-                    RowFactory.create(
-                            key,
-                            ts,
-                            after.left,
-                            after.right,
-                            windowStart,
-                            windowEnd,
-                            own,
-                            task,
-                            streamTime,
-                            1,
-                            null,
-                            null));
+            change(key, ts, after, windowStart, windowEnd, own, 1, null);
         }
+    }
+
+    private void change(
+            byte[] key,
+            long ts,
+            Version row,
+            Long windowStart,
+            Long windowEnd,
+            byte[] own,
+            int sign,
+            Version following) {
+        out.add(
+                RowFactory.create(
+                        key,
+                        ts,
+                        row.left,
+                        row.right,
+                        windowStart,
+                        windowEnd,
+                        own,
+                        task,
+                        streamTime,
+                        sign,
+                        following == null ? null : following.left,
+                        following == null ? null : following.right));
     }
 
     /** Emits a result that has waited for time to pass. */

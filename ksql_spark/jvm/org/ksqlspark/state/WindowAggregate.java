@@ -303,12 +303,15 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                 if (isFinal && !isLost) {
                     byte[] saved = groups.getValue(place);
                     aggregator.load(saved, HEAD);
-                    byte[] key = Arrays.copyOfRange(place, 8, place.length);
-                    long time = ByteBuffer.wrap(saved).getLong();
-                    if (aggregator.passes() && emitsChanges()) {
-                        replace(key, time, null, aggregator.result(), window, null);
-                    } else if (aggregator.passes()) {
-                        emitWaiting(key, time, aggregator.result(), ofTime.start(window), end);
+                    if (aggregator.passes()) {
+                        byte[] key = Arrays.copyOfRange(place, 8, place.length);
+                        long time = ByteBuffer.wrap(saved).getLong();
+                        byte[] row = aggregator.result();
+                        if (emitsChanges()) {
+                            replace(key, time, null, row, window, null);
+                        } else {
+                            emitWaiting(key, time, row, ofTime.start(window), end);
+                        }
                     }
                 }
                 remove(place);
