@@ -308,6 +308,16 @@ def depends_on_order(node: Node) -> bool:
     return False
 
 
+def counts_repeated(node: Node) -> bool:
+    """Whether a row that comes twice changes its results; else it only makes the same results again."""
+    match node:
+        case Aggregate() | TopN() | Over() | MatchRecognize():
+            return True
+        case Join():
+            return node.type == STREAM_STREAM
+    return False
+
+
 def waits(node: Node) -> bool:
     """Whether results wait for stream time, but at most the idle timeout without new rows."""
     aggregate, _ = grouped(node)

@@ -106,10 +106,22 @@ def _lower(
             reason="ORDER = 'event-time' is for queries that join, aggregate, de-duplicate or filter a "
             "table; here no row depends on another.",
         )
-    if not is_exactly_once:
-        return plan
-    ids = (transactional_id(service_id, query_id, stage.number) for stage in plan.stages)
+    exact = plan.stages if is_exactly_once else plan.inner if _counts_repeated_rows(plan) else ()
+    ids = (transactional_id(service_id, query_id, stage.number) for stage in exact)
     return replace(plan, transactional_ids=tuple(ids))
+
+
+def _counts_repeated_rows(plan: Plan) -> bool:
+    """Whether a row that an internal topic has twice would make other results, not only the same ones again.
+
+    Of a table's row, the latest version counts, however often it comes.
+    """
+    exchanges = (stage.exchange for stage in plan.inner if stage.exchange is not None)
+    repeated = [e for e in exchanges if e.carries_changes or not (e.kind == TABLE or e.carries_messages)]
+    return any(
+        operations.counts_repeated(node) and any(exchange in trees.walk(node) for exchange in repeated)
+        for node in trees.walk(plan.root)
+    )
 
 
 def check_runnable(plan: Plan, registry: SchemaRegistry | None) -> None:

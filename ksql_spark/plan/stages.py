@@ -45,7 +45,8 @@ class Plan:
         idle_ms: how long results wait for stream time without new rows; 0: without limit.
         is_lossy: windows that a jump in time leaves behind are lost (ksql.suppress.lossy.jumps).
         by_event_time: ORDER = 'event-time': rows of a batch are processed in order of event time.
-        transactional_ids: of the stages' producers if it is exactly once; empty: at least once.
+        transactional_ids: of the producers of stages that are exactly once, by number: all stages, those that
+            write internal topics, or none.
         output: of a push query: the columns of its result, hidden ones too, in the order of the SELECT. The
             sink has a flag, whether the row is a deletion; then these columns as C0, C1 …, because a result
             column may have the name of a hidden one; then, perhaps, the place of the row's record.
@@ -93,8 +94,8 @@ class Plan:
 
     @property
     def guarantee(self) -> str:
-        """AT_LEAST_ONCE or EXACTLY_ONCE."""
-        return EXACTLY_ONCE if self.transactional_ids else AT_LEAST_ONCE
+        """AT_LEAST_ONCE or EXACTLY_ONCE, which is that of the results."""
+        return self.last.guarantee
 
     @property
     def is_transient(self) -> bool:
@@ -168,13 +169,15 @@ class Stage:
     @property
     def mode(self) -> str:
         """REALTIME or MICROBATCH."""
-        return MICROBATCH if self._twice else self.plan.mode
+        return MICROBATCH if self._twice or self.transactional_id is not None else self.plan.mode
 
     @property
     def reason(self) -> str:
         """The reason for the stage's mode, in KSQL's terms."""
         if self.plan.mode == REALTIME and self._twice:
             return f"it reads topic {', '.join(self._twice)} more than once, which real-time mode does not"
+        if self.plan.mode == REALTIME and self.transactional_id is not None:
+            return "its rows are counted further on, so a transaction commits them with its state and offsets"
         return self.plan.reason
 
     @cached_property
@@ -192,12 +195,13 @@ class Stage:
     @property
     def transactional_id(self) -> str | None:
         """The Kafka producer's id if it is exactly once; None: at least once."""
-        return self.plan.transactional_ids[self.number] if self.plan.transactional_ids else None
+        ids = self.plan.transactional_ids
+        return ids[self.number] if self.number < len(ids) else None
 
     @property
     def guarantee(self) -> str:
         """AT_LEAST_ONCE or EXACTLY_ONCE."""
-        return self.plan.guarantee
+        return AT_LEAST_ONCE if self.transactional_id is None else EXACTLY_ONCE
 
     @property
     def has_idle_timeout(self) -> bool:

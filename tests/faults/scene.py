@@ -48,9 +48,11 @@ CREATE TABLE halves{n} AS SELECT v % 2 AS half, COUNT(*) AS digits, SUM(n) AS to
   FROM (SELECT v, COUNT(*) AS n FROM s{n} GROUP BY v) d GROUP BY v % 2 EMIT CHANGES;
 CREATE TABLE met{n} AS SELECT name, COUNT(*) AS n FROM s{n} s JOIN names{n} t ON s.k = t.k
   GROUP BY name EMIT CHANGES;
+CREATE TABLE timed_met{n} AS SELECT name, COUNT(*) AS n FROM s{n} s JOIN names{n} t ON s.k = t.k
+  WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 1 DAY) GROUP BY name EMIT CHANGES;
 """
 STREAMS = ("COPY", "JOINED", "PAIRS")
-TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED", "HALVES", "MET")
+TABLES = ("SUMS", "WINDOWS", "SESSIONS", "ODD", "DIGITS", "NAMED", "LINKED", "HALVES", "MET", "TIMED_MET")
 #: what only some faults need: statements, and the streams and tables that are compared
 FUNCTIONS, SCHEMAS, TIMES, BRIEF, LINES = "functions", "schemas", "times", "brief", "lines"
 GROUPS, KEPT = "groups", "kept"
@@ -388,7 +390,9 @@ class Scene:
         greatest: dict[bytes, int] = {}
         for number in range(self.sent):
             key = KEYS[number % len(KEYS)].encode()
-            if name == "WINDOWS":
+            if name in ("MET", "TIMED_MET"):
+                key = b"name of " + key
+            if name in ("WINDOWS", "TIMED_MET"):
                 time_ms = FIRST_MS + number * STEP_MS
                 key += struct.pack(">q", time_ms - time_ms % WINDOW_MS)
             elif name == "SECONDS":
@@ -397,8 +401,6 @@ class Scene:
                 key = struct.pack(">i", number % 10)
             elif name == "HALVES":
                 key = struct.pack(">i", number % 2)
-            elif name == "MET":
-                key = b"name of " + key
             elif name == "SESSIONS":
                 # one session for each key, which grows
                 first_ms = FIRST_MS + number % len(KEYS) * STEP_MS

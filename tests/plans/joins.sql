@@ -94,3 +94,8 @@ CREATE TABLE tt_self AS SELECT a.id, b.rating FROM drivers a JOIN drivers b ON a
 -- several foreign keys
 CREATE TABLE fk_chain AS
   SELECT c.id, rating, z.name FROM cars c JOIN drivers d ON c.driver = d.id LEFT JOIN zones z ON d.zone = z.zone EMIT CHANGES;
+
+-- what an aggregate counts comes once from the topic between two joins; the result's guarantee is the query's
+CREATE TABLE counted_after_joins AS
+  SELECT z.name AS name, COUNT(*) AS n
+  FROM rides r JOIN drivers d ON r.driver = d.id JOIN zones z ON r.zone = z.zone GROUP BY z.name EMIT CHANGES;

@@ -60,6 +60,17 @@ def test_exactly_once_holds_for_every_stage(path: Path) -> None:
         assert codec.decode(json.loads(json.dumps(codec.encode(query.plan)))) == query.plan
 
 
+def test_rows_that_are_counted_come_once_from_internal_topics_whatever_the_guarantee() -> None:
+    plans = {q.bound.sink.name: q.plan for q in QUERIES if q.plan.inner and not q.plan.is_transient}
+    exact = {name for name, plan in plans.items() if plan.transactional_ids}
+    assert exact == {"OF_TABLE_AT_INTERVALS", "WINDOWS_OF_PAIRS", "COUNTED_AFTER_JOINS"}
+    # DISTINCT ON knows a row again, look-ups make the same row again, and a table's row replaces itself
+    assert set(plans) >= exact | {"JOINED_ONCE", "ENRICHED", "TT_RESIDUAL", "FK_CHAIN"}
+    for name in exact:
+        assert plans[name].guarantee == stages.AT_LEAST_ONCE
+        assert {stage.guarantee for stage in plans[name].inner} == {stages.EXACTLY_ONCE}
+
+
 def test_idle_timeouts_are_for_what_waits() -> None:
     timed = {
         query.bound.sink.name

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.distribution import waits_for
-from ksql_spark.plan.stages import EXACTLY_ONCE, transactional_id
+from ksql_spark.plan.stages import transactional_id
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.environment import Environment
@@ -156,7 +156,7 @@ class QueryRuns:
         """
         plan = query.plan
         is_joined = any(map(waits_for, plan.stages))
-        if plan.guarantee == EXACTLY_ONCE and is_joined:
+        if plan.transactional_ids and is_joined:
             return True
         if not plan.by_event_time or not plan.inner:
             return False

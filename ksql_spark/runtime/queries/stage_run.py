@@ -147,7 +147,7 @@ class StageRun:
         """Return how it reads."""
         query, stage = self._query, self._stage
         consumer = self._config.client_settings("consumer")
-        if query.plan.guarantee == EXACTLY_ONCE:
+        if query.plan.transactional_ids:
             consumer["isolation.level"] = "read_committed"
         has_heartbeats = stage.needs_heartbeats and stage.mode == MICROBATCH and self._until is None
         archived = [source.topic for source in query.plan.sources if source.archive is not None]

@@ -194,7 +194,7 @@ def _check_verified(failures: Sequence[str], name: str) -> None:
 def _producers(writer: ManagedQuery, service_id: str) -> tuple[str, ...]:
     """The transactional ids of a query's producers that may have something on its way to the sink's topic."""
     at_least_once = transactional_id(service_id, writer.id, len(writer.plan.inner))
-    return writer.plan.transactional_ids or (at_least_once,)
+    return tuple(dict.fromkeys((*writer.plan.transactional_ids, at_least_once)))
 
 
 def _swapped(

@@ -331,3 +331,30 @@ INSERT INTO clicks VALUES ('d', 7);
 -- b    | 6 | 1
 -- c    | 4 | 1
 -- d    | 7 | 1
+
+--@test: windows over a join, by another column, have a topic between them
+CREATE STREAM clicks (shop STRING KEY, n INT)
+  WITH (KAFKA_TOPIC = '${case}_clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE places (shop STRING PRIMARY KEY, city STRING)
+  WITH (KAFKA_TOPIC = '${case}_places', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'a', 'Rome');
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'b', 'Oslo');
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'c', 'Rome');
+CREATE TABLE per_city AS
+  SELECT city, COUNT(*) AS clicks, SUM(n) AS total FROM clicks c JOIN places p ON c.shop = p.shop
+  WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY city EMIT CHANGES;
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (1000, 'a', 1);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (2000, 'b', 2);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (3000, 'a', 3);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (4000, 'c', 4);
+--@output PER_CITY folded
+-- city | windowstart | windowend | clicks | total
+-- Oslo | 0           | 60000     | 1      | 2
+-- Rome | 0           | 60000     | 3      | 8
+--@restart
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (5000, 'c', 5);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (6000, 'b', 6);
+--@output PER_CITY folded
+-- city | windowstart | windowend | clicks | total
+-- Oslo | 0           | 60000     | 2      | 8
+-- Rome | 0           | 60000     | 4      | 13
