@@ -379,6 +379,12 @@ CONDITIONS: dict[str, Condition] = {
         "re-run the statement with the PARTITIONS property in the WITH clause.",
     ),
     "TOPIC_UNKNOWN": Condition(40001, "Could not find topic '{topic}'."),
+    "TRANSACTIONS_REFUSED": Condition(
+        50000,
+        "Kafka gives no transactions to '{id}': {reason}. It needs as many brokers as "
+        "transaction.state.log.replication.factor and transaction.state.log.min.isr say, and this server the "
+        "right to write with this transactional id.",
+    ),
     "TYPE_TOO_LARGE": Condition(
         40001, "The type has more than {most:,} fields and elements, at all levels. Nothing was changed."
     ),

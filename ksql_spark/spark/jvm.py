@@ -386,7 +386,7 @@ def open_transactions(
     limits: tuple[int, int],
     log: str,
     query: str,
-) -> None:
+) -> str:
     """Open a transactional producer for a run (TransactionalProducer.java).
 
     Args:
@@ -398,11 +398,14 @@ def open_transactions(
         log: the processing log's name, or nothing.
         query: the query's id in that log.
 
+    Returns:
+        why the cluster does not do it, so that there is none; empty: it does.
+
     Raises:
-        PySparkException, JvmError: Kafka refuses it, or does not answer.
+        PySparkException, JvmError: the JVM is gone.
     """
     producer = _class(session, "org.ksqlspark.transaction.TransactionalProducer")
-    producer.open(run, commits, settings, *limits, log, query)
+    return str(producer.open(run, commits, settings, *limits, log, query))
 
 
 def open_fenced(

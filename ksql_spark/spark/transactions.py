@@ -27,7 +27,7 @@ def open_transactions(
     commits: str,
     producer: Mapping[str, str],
     most_bytes: int | None,
-) -> None:
+) -> str:
     """Give a run a producer with transactions, before anything reads its checkpoint.
 
     An earlier run of the query can write nothing any more, and its open transaction is aborted. ``release``
@@ -41,8 +41,11 @@ def open_transactions(
         producer: settings of Kafka's producers, with ``bootstrap.servers``.
         most_bytes: the size of the largest record that the sink's topic takes; None: not known.
 
+    Returns:
+        why the cluster does not do it, so that the run has no producer; empty: it does.
+
     Raises:
-        PySparkException, JvmError: Kafka refuses it, or does not answer.
+        PySparkException, JvmError: the JVM is gone.
     """
     limits = _limits(producer, most_bytes)
     settings = {
@@ -57,12 +60,15 @@ def open_transactions(
         "transactional.id": transactional_id,
     }
     log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
-    jvm.open_transactions(session, run, commits, settings, limits, log, query)
+    refused = jvm.open_transactions(session, run, commits, settings, limits, log, query)
+    if refused:
+        return refused
     for name, value in {
         "spark.ksql.run": run,
         "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
     }.items():
         session.conf.set(name, value)
+    return ""
 
 
 def open_fenced(

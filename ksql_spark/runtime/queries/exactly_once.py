@@ -68,7 +68,7 @@ def begin(
         producer: settings of Kafka's producers, with ``bootstrap.servers``.
 
     Raises:
-        KsqlError: CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED.
+        KsqlError: TRANSACTIONS_REFUSED, CHECKPOINT_DAMAGED, BROKER_UNREACHABLE, KAFKA_REFUSED.
     """
     before, now = checkpoint.transactional_id, stage.transactional_id
     if now is None and before is None:
@@ -77,7 +77,9 @@ def begin(
         leave(admin, checkpoint)
     if now is not None:
         largest = most_bytes(admin, stage.sink.topic)
-        open_transactions(session, run, now, commits_topic(now), producer, largest)
+        refused = open_transactions(session, run, now, commits_topic(now), producer, largest)
+        if refused:
+            raise KsqlError("TRANSACTIONS_REFUSED", id=now, reason=refused.rstrip("."))
         if checkpoint.folder.exists():
             checkpoint.settle(last_commit(admin, now))
         checkpoint.set_transactional_id(now)

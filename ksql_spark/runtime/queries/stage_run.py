@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
+from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.metastore.sinks import archive_name
 from ksql_spark.plan.distribution import Tasks, assign, staying
@@ -28,6 +30,8 @@ from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 from ksql_spark.spark.transactions import release
 from ksql_spark.topic_patterns import names as matching
 from ksql_spark.topic_patterns import pattern_of
+
+log = logging.getLogger(__name__)
 
 #: the maximum number of records of a topic in a transaction whose results pass through the server's memory
 COLLECTED_RECORDS = 100_000
@@ -79,11 +83,24 @@ class StageRun:
             its tasks: those of its state, or new ones.
 
         Raises:
-            KsqlError: CHECKPOINT_DAMAGED, STATE_INCOMPATIBLE, BROKER_UNREACHABLE, KAFKA_REFUSED.
+            KsqlError: CHECKPOINT_DAMAGED, STATE_INCOMPATIBLE, BROKER_UNREACHABLE, KAFKA_REFUSED;
+                TRANSACTIONS_REFUSED: the query is exactly once, or its stage was until now.
         """
         query, stage = self._query, self._stage
         producer = self._config.client_settings("producer")
-        exactly_once.begin(self._admin, self.session, self._id, stage, self._checkpoint, producer)
+        try:
+            exactly_once.begin(self._admin, self.session, self._id, stage, self._checkpoint, producer)
+        except KsqlError as error:
+            if error.condition != "TRANSACTIONS_REFUSED" or query.plan.guarantee == EXACTLY_ONCE:
+                raise
+            log.warning(
+                "query %s: what a crash repeats in its internal topics is counted twice. %s",
+                query.id,
+                error.message,
+            )
+            self._stage = stage = replace(query.plan, transactional_ids=()).stages[self._number]
+            self._is_exactly_once = False
+            exactly_once.begin(self._admin, self.session, self._id, stage, self._checkpoint, producer)
         linger_ms = int(self._setting("ksql.sink.linger.ms"))
         self._producer = producer = sinks.producer_settings(producer, stage.mode, linger_ms)
         is_exempt = self._is_exactly_once or query.is_transient or self._until is not None

@@ -358,3 +358,34 @@ INSERT INTO clicks (ROWTIME, shop, n) VALUES (6000, 'b', 6);
 -- city | windowstart | windowend | clicks | total
 -- Oslo | 0           | 60000     | 2      | 8
 -- Rome | 0           | 60000     | 4      | 13
+
+--@test: two joins and an aggregate: rows go from join to join through a topic
+CREATE STREAM clicks (shop STRING KEY, kind INT, n INT)
+  WITH (KAFKA_TOPIC = '${case}_clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE places (shop STRING PRIMARY KEY, city STRING)
+  WITH (KAFKA_TOPIC = '${case}_places', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE kinds (kind INT PRIMARY KEY, name STRING)
+  WITH (KAFKA_TOPIC = '${case}_kinds', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'a', 'Rome');
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'b', 'Oslo');
+INSERT INTO kinds (ROWTIME, kind, name) VALUES (0, 1, 'tea');
+INSERT INTO kinds (ROWTIME, kind, name) VALUES (0, 2, 'jam');
+CREATE TABLE per_name WITH (KEY_FORMAT = 'JSON') AS
+  SELECT city, name, COUNT(*) AS clicks, SUM(n) AS total
+  FROM clicks c JOIN places p ON c.shop = p.shop JOIN kinds k ON c.kind = k.kind GROUP BY city, name EMIT CHANGES;
+INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (1000, 'a', 1, 1);
+INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (2000, 'b', 2, 2);
+INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (3000, 'a', 1, 3);
+--@output PER_NAME folded
+-- city | name | clicks | total
+-- Oslo | jam  | 1      | 2
+-- Rome | tea  | 2      | 4
+--@restart
+INSERT INTO kinds (ROWTIME, kind, name) VALUES (4000, 2, 'honey');
+INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (5000, 'a', 1, 4);
+INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (6000, 'b', 2, 5);
+--@output PER_NAME folded
+-- city | name  | clicks | total
+-- Oslo | honey | 1      | 5
+-- Oslo | jam   | 1      | 2
+-- Rome | tea   | 3      | 8

@@ -142,11 +142,17 @@ def test_queries_run_where_there_is_no_coordinator(
                       WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
                     CREATE STREAM first WITH (KAFKA_TOPIC = 'first') AS SELECT * FROM s EMIT CHANGES;
                     CREATE STREAM second WITH (KAFKA_TOPIC = 'second') AS SELECT * FROM s EMIT CHANGES;
+                    CREATE TABLE t (k STRING PRIMARY KEY, c STRING)
+                      WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+                    CREATE TABLE counted WITH (KAFKA_TOPIC = 'counted') AS
+                      SELECT c, COUNT(*) AS n FROM s JOIN t ON s.k = t.k
+                      WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY c EMIT CHANGES;
+                    INSERT INTO t VALUES ('a', 'x');
                     INSERT INTO s VALUES ('a', 1);
                 """)
             )
             admin = KafkaAdmin(broker.bootstrap_servers)
-            for topic in ("first", "second"):
+            for topic in ("first", "second", "counted"):
                 with TopicReader(broker.bootstrap_servers, topic) as reader:
                     assert reader.poll_batch(TIMEOUT_S)
             delete_session_rows(admin, "first", "an id")
@@ -155,6 +161,8 @@ def test_queries_run_where_there_is_no_coordinator(
             engine.stop()
     (warning,) = [record for record in caplog.messages if "without fencing" in record]
     assert "transaction.state.log.replication.factor" in warning
+    (warning,) = [record for record in caplog.messages if "counted twice" in record]
+    assert "transaction.state.log.min.isr" in warning
 
 
 def test_a_server_without_the_right_gets_no_producer(session: SparkSession, tmp_path: Path) -> None:

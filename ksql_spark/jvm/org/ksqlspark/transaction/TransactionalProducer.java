@@ -65,8 +65,9 @@ public final class TransactionalProducer extends QueryProducer {
      * @param brokerBytes max.message.bytes of the sink
      * @param log name of the processing log; empty: there is none
      * @param query id of the query in the processing log
+     * @return why the cluster does not do it, so that there is none; empty: it does
      */
-    public static void open(
+    public static String open(
             String run,
             String commits,
             Map<String, String> settings,
@@ -77,6 +78,9 @@ public final class TransactionalProducer extends QueryProducer {
         Producer<byte[], byte[]> producer = producer(settings);
         try {
             producer.initTransactions();
+        } catch (KafkaException refused) {
+            producer.close(Duration.ZERO);
+            return String.valueOf(refused.getMessage());
         } catch (RuntimeException failed) {
             producer.close(Duration.ZERO);
             throw failed;
@@ -84,6 +88,7 @@ public final class TransactionalProducer extends QueryProducer {
         String timeout = settings.get(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG);
         SizeLimit limit = new SizeLimit(clientBytes, brokerBytes, settings);
         add(run, new TransactionalProducer(producer, commits, limit, timeout, log, query));
+        return "";
     }
 
     /**
