@@ -15,6 +15,7 @@ from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
 from ksql_spark.metastore.sources import STREAM, DataSource
 from ksql_spark.plan.explain import explain_logical
+from ksql_spark.plan.planner import lower
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.queries.state_size import state_sizes
@@ -79,6 +80,7 @@ def plan_evolution(statement: Statement, context: StatementContext) -> Evolution
             *_consequences(change, old_sink, tuple(_appended(old, stays or new))),
             *_columns(old_sink, new.sink),
             *_plan(old, new, context),
+            *_topics(change, new, context),
             *_state(change, context),
             *_reading(change, new, context),
             *_readers(change, old_sink, new.sink, context),
@@ -197,6 +199,21 @@ def _plan(old: KnownQuery | None, new: PersistentQuery, context: StatementContex
         for version in (running, new)
     )
     yield from _section("Plan", before, after)
+
+
+def _topics(change: _Change, new: PersistentQuery, context: StatementContext) -> Iterator[str]:
+    """What the new version saves, or costs: each internal topic comes with a Spark query, and pauses."""
+    query = context.services.queries.find(change.query_id)
+    if query is None:
+        return
+    before = len(query.plan.inner)
+    after = len(lower(new.root, new.sink, context.config, by_event_time=new.by_event_time).inner)
+    if before == after:
+        return
+    if change.loses_state:
+        yield f"Internal topics: {before} of the running version, {after} of the new one"
+    else:
+        yield f"Internal topics: {before}, as now; created anew, the query has {after}"
 
 
 def _section(title: str, before: list[str], after: list[str]) -> Iterator[str]:

@@ -528,6 +528,15 @@ def test_what_a_backfill_costs(world: World, monkeypatch: pytest.MonkeyPatch, tm
     ]
 
 
+def test_internal_topics_that_a_new_version_saves(world: World) -> None:
+    counts = "AS SELECT v, COUNT(*) AS n FROM t GROUP BY v EMIT CHANGES"
+    world.run(f"CREATE TABLE counts {counts} EVERY 1 MINUTE;")
+    lines = report(world, f"CREATE OR REPLACE TABLE counts WITH (EVOLVE = 'backfill') {counts};")
+    assert "Internal topics: 1 of the running version, 0 of the new one" in lines
+    lines = report(world, f"CREATE OR REPLACE TABLE counts {counts} EVERY 1 MINUTE;")
+    assert not any(line.startswith("Internal topics") for line in lines)
+
+
 def test_a_manual_swap_and_what_verifies_it(world: World) -> None:
     world.run(N + "CREATE TABLE d AS SELECT * FROM counts EMIT CHANGES;")
     reader = world.ids()[1]
