@@ -1,7 +1,7 @@
 """Throughput on a backlog: our queries, and the same hand-written for PySpark and Kafka Streams, in one run.
 
     python bench/throughput.py [--records 2000000] [--keys 10000] [--rounds 5] [--only stateless,by-key,…]
-                               [--sides ours,pyspark,streams] [--cpu]
+                               [--sides ours,pyspark,streams] [--cpu tasks|processes]
 
 | query | reads | writes |
 |---|---|---|
@@ -10,6 +10,9 @@
 | by-value | bids | the same by a field of the value, which requires a repartition |
 | stream-table | bids, and a table of 10,000 auctions | each bid with its auction |
 | stream-stream | orders and payments, half of the records each | WITHIN 10 SECONDS GRACE PERIOD 10 SECONDS |
+| two-steps | bids | by-key, and of that COUNT and SUM by the first two digits of the key |
+| three-steps | bids | two-steps, and of that COUNT and SUM by the first digit |
+| join-by-value | bids, and the auctions | stream-table, and of that COUNT and SUM by the reserve price |
 | by-pair | bids | COUNT by the key of the topic and the price: most records are a new group |
 | first-rows | bids | DISTINCT ON the key and the price, of records that have a key |
 | top-3 | bids | the three highest bids by the key of the topic, an update for each place that changes |
@@ -37,10 +40,12 @@ have already run other queries when the first round begins: for a cold one, run 
 How much faster ours is, is the median of the rounds' ratios: a machine may be twice as fast in one round as
 in another, but hardly between two sides of the same round.
 
-What it costs to keep late rows and errors where there are none: ``--cpu --sides ours,kept,kept-rows``. The
-side kept is ours with a processing log, and kept-rows with one that shows records, too (rows.include). With
---cpu, time is that of Spark's tasks and of garbage collection on processors, so that compilers and
-what else runs hardly count. Target: 1.02 (ours is at most that many times as fast).
+What it costs to keep late rows and errors where there are none: ``--cpu tasks --sides ours,kept,kept-rows``.
+The side kept is ours with a processing log, and kept-rows with one that shows records, too (rows.include).
+With --cpu tasks, time is that of Spark's tasks and of garbage collection on processors, so that compilers and
+what else runs hardly count. Target: 1.02 (ours is at most that many times as fast). With --cpu processes, it
+is that of a side's JVM and of the broker; the target of the steps and of join-by-value is 2.0 of Kafka
+Streams.
 
 Targets: 0.95 of PySpark's speed in the same mode; of Kafka Streams' 1.15 (stateless), 1.1 (by-value) and 1.0
 (all others), and 0.9 in the first round.
@@ -61,6 +66,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 from functions import task_cpu_s
 from kafka_streams_process import StreamsProcess
 
@@ -95,6 +101,8 @@ CREATE STREAM payments (id STRING KEY, number BIGINT, paid BIGINT, method STRING
 """
 AS_STREAM = "CREATE STREAM {out} WITH (kafka_topic='{out}') AS SELECT "
 AS_TABLE = "CREATE TABLE {out} WITH (kafka_topic='{out}') AS SELECT "
+BY_KEY = "SELECT id, COUNT(*) AS bids, SUM(price) AS total FROM keyed_bids GROUP BY id"
+SUMS = "SUM(bids) AS bids, SUM(total) AS total"
 OURS = {
     "stateless": AS_STREAM + "auction, bidder, price * 2 AS doubled FROM bids WHERE price > 1000;",
     "by-key": AS_TABLE + "id, COUNT(*) AS bids, SUM(price) AS total FROM keyed_bids GROUP BY id;",
@@ -104,6 +112,11 @@ OURS = {
     "stream-stream": AS_STREAM + "o.id AS id, o.number AS number, o.price AS price, p.paid AS paid,"
     " p.method AS method FROM orders o JOIN payments p WITHIN 10 SECONDS GRACE PERIOD 10 SECONDS"
     " ON o.id = p.id;",
+    "two-steps": AS_TABLE + f"LEFT(id, 2) AS pair, {SUMS} FROM ({BY_KEY}) t GROUP BY LEFT(id, 2);",
+    "three-steps": AS_TABLE + f"LEFT(pair, 1) AS digit, {SUMS} FROM (SELECT LEFT(id, 2) AS pair, {SUMS}"
+    f" FROM ({BY_KEY}) t GROUP BY LEFT(id, 2)) u GROUP BY LEFT(pair, 1);",
+    "join-by-value": AS_TABLE + "reserve, COUNT(*) AS bids, SUM(price) AS total FROM keyed_bids b"
+    " JOIN auctions a ON b.id = a.id GROUP BY reserve;",
     "by-pair": "CREATE TABLE {out} WITH (kafka_topic='{out}', key_format='JSON') AS SELECT id, price,"
     " COUNT(*) AS bids FROM keyed_bids GROUP BY id, price;",
     "first-rows": AS_STREAM + "DISTINCT ON (id, price) id, bidder, price FROM keyed_bids"
@@ -183,9 +196,9 @@ def fill(
     totals = Contents(count, {"bids": count, "total": total})
     found = {
         "stateless": Contents(passing, {"doubled": doubled}),
-        "by-key": totals,
-        "by-value": totals,
-        "windowed": totals,
+        **dict.fromkeys(
+            ("by-key", "by-value", "two-steps", "three-steps", "join-by-value", "windowed"), totals
+        ),
         "stream-table": Contents(count, {"price": total, "reserve": reserves}),
         **({} if ranked is None else ranked.contents(count)),
     }
@@ -324,6 +337,17 @@ def measure(
         stop()
 
 
+def processes_cpu_s(side: str) -> float:
+    """The CPU time so far of the broker and of a side's processes."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended just now
+            command = process.cmdline()
+            if "kafka.Kafka" in command or ("Bids" in command) == (side == "streams"):
+                total += sum(process.cpu_times()[:2])
+    return total
+
+
 def contents(admin: KafkaAdmin, topic: str, fields: Sequence[str], is_table: bool) -> Contents:
     """A topic's contents."""
     values = (value for _, value in records(admin.servers, topic))
@@ -365,7 +389,11 @@ def main() -> None:
         default=60,
         help="seconds without a new record after which a round is aborted (default 60)",
     )
-    parser.add_argument("--cpu", action="store_true", help="measure the CPU time of tasks")
+    parser.add_argument(
+        "--cpu",
+        choices=("tasks", "processes"),
+        help="measure CPU time: of tasks; of a side's JVM and the broker",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ksql-spark-bench-", ignore_cleanup_errors=True) as folder:
         properties = {
@@ -385,15 +413,16 @@ def main() -> None:
             expected = fill(admin, producer, options.records, options.keys, names)
             engine.execute(Request(STREAMS))
             sides = make_sides(options.sides.split(","), engine, Path(folder), properties, stack)
-            clock = time.monotonic
-            if options.cpu:
-                process = engine.services.spark.session()._jvm.java.lang.ProcessHandle.current()
-                clock = partial(task_cpu_s, process.pid())
+            clocks: dict[str, Callable[[], float]] = dict.fromkeys(sides, time.monotonic)
+            if options.cpu == "tasks":
+                clocks = dict.fromkeys(sides, partial(task_cpu_s, engine.services.spark.process.pid))
+            elif options.cpu == "processes":
+                clocks = {side: partial(processes_cpu_s, side) for side in sides}
             for name in names:
                 lacking = {"pyspark"} if name not in BY_HAND else set()
                 lacking |= {"streams"} if name in OURS_ALONE else set()
                 by = {side: start for side, start in sides.items() if side not in lacking}
-                compare(by, admin, name, expected[name], options, clock)
+                compare(by, admin, name, expected[name], options, clocks)
 
 
 def make_sides(
@@ -447,7 +476,7 @@ def compare(
     name: str,
     expected: Contents,
     options: argparse.Namespace,
-    clock: Callable[[], float],
+    clocks: Mapping[str, Callable[[], float]],
 ) -> None:
     """Run one query on all sides, round by round, and print the results."""
     speeds: dict[str, list[float | None]] = {side: [] for side in sides}
@@ -457,7 +486,7 @@ def compare(
             out = f"OUT_{name}_{side}_{round_}".upper().replace("-", "_")
             admin.create_topic(out, 2, config={"retention.ms": "-1"})
             started = partial(start, name, out)
-            seconds = measure(admin, out, expected.records, started, options.patience, clock)
+            seconds = measure(admin, out, expected.records, started, options.patience, clocks[side])
             actual = contents(admin, out, tuple(expected.sums), OURS[name].startswith("CREATE TABLE"))
             is_right = seconds is not None and actual == expected
             speeds[side].append(options.records / seconds if is_right else None)

@@ -1,8 +1,10 @@
 import java.io.IOException;
 import java.time.Duration;
+import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
@@ -43,6 +45,14 @@ public final class Bids {
   public static final class Totals {
     public long bids;
     public long total;
+
+    /** A new one: Kafka Streams passes the old one on, too. */
+    Totals plus(long moreBids, long more) {
+      Totals sum = new Totals();
+      sum.bids = bids + moreBids;
+      sum.total = total + more;
+      return sum;
+    }
   }
 
   public static final class Auction {
@@ -103,16 +113,23 @@ public final class Bids {
                   .groupBy(
                       (key, bid) -> bid.auction, Grouped.with(Serdes.String(), Json.of(Bid.class))),
               output);
-      case "stream-table" -> {
-        KTable<String, Auction> auctions =
-            builder.table("auctions", Consumed.with(Serdes.String(), Json.of(Auction.class)));
-        bids(builder)
-            .join(
-                auctions,
-                Bids::sold,
-                Joined.with(Serdes.String(), Json.of(Bid.class), Json.of(Auction.class)))
-            .to(output, Produced.with(Serdes.String(), Json.of(SoldBid.class)));
-      }
+      case "two-steps" -> writeTotals(perPrefix(perAuction(builder), 2), Serdes.String(), output);
+      case "three-steps" ->
+          writeTotals(perPrefix(perPrefix(perAuction(builder), 2), 1), Serdes.String(), output);
+      case "stream-table" ->
+          soldBids(builder).to(output, Produced.with(Serdes.String(), Json.of(SoldBid.class)));
+      case "join-by-value" ->
+          writeTotals(
+              soldBids(builder)
+                  .groupBy(
+                      (key, bid) -> bid.reserve,
+                      Grouped.with(Serdes.Long(), Json.of(SoldBid.class)))
+                  .aggregate(
+                      Totals::new,
+                      (key, bid, totals) -> totals.plus(1, bid.price),
+                      stored(Serdes.Long())),
+              Serdes.Long(),
+              output);
       case "stream-stream" -> {
         KStream<String, Order> orders =
             builder.stream("orders", Consumed.with(Serdes.String(), Json.of(Order.class)));
@@ -138,14 +155,47 @@ public final class Bids {
   }
 
   private static void total(KGroupedStream<String, Bid> bids, String output) {
-    bids.aggregate(
+    writeTotals(totals(bids), Serdes.String(), output);
+  }
+
+  private static KTable<String, Totals> totals(KGroupedStream<String, Bid> bids) {
+    return bids.aggregate(
+        Totals::new, (key, bid, totals) -> totals.plus(1, bid.price), stored(Serdes.String()));
+  }
+
+  private static <K> Materialized<K, Totals, KeyValueStore<Bytes, byte[]>> stored(Serde<K> keys) {
+    return Materialized.with(keys, Json.of(Totals.class));
+  }
+
+  private static <K> void writeTotals(KTable<K, Totals> totals, Serde<K> keys, String output) {
+    totals.toStream().to(output, Produced.with(keys, Json.of(Totals.class)));
+  }
+
+  private static KTable<String, Totals> perAuction(StreamsBuilder builder) {
+    return totals(bids(builder).groupByKey(Grouped.with(Serdes.String(), Json.of(Bid.class))));
+  }
+
+  /** The totals of all keys that begin with the same characters. */
+  private static KTable<String, Totals> perPrefix(KTable<String, Totals> totals, int length) {
+    return totals
+        .groupBy(
+            (key, each) -> KeyValue.pair(key.substring(0, Math.min(length, key.length())), each),
+            Grouped.with(Serdes.String(), Json.of(Totals.class)))
+        .aggregate(
             Totals::new,
-            Bids::add,
-            Materialized.<String, Totals, KeyValueStore<Bytes, byte[]>>as("totals")
-                .withKeySerde(Serdes.String())
-                .withValueSerde(Json.of(Totals.class)))
-        .toStream()
-        .to(output, Produced.with(Serdes.String(), Json.of(Totals.class)));
+            (key, each, sum) -> sum.plus(each.bids, each.total),
+            (key, each, sum) -> sum.plus(-each.bids, -each.total),
+            stored(Serdes.String()));
+  }
+
+  private static KStream<String, SoldBid> soldBids(StreamsBuilder builder) {
+    KTable<String, Auction> auctions =
+        builder.table("auctions", Consumed.with(Serdes.String(), Json.of(Auction.class)));
+    return bids(builder)
+        .join(
+            auctions,
+            Bids::sold,
+            Joined.with(Serdes.String(), Json.of(Bid.class), Json.of(Auction.class)));
   }
 
   private static Doubled doubled(Bid bid) {
@@ -172,11 +222,5 @@ public final class Bids {
     result.paid = payment.paid;
     result.method = payment.method;
     return result;
-  }
-
-  private static Totals add(String key, Bid bid, Totals totals) {
-    totals.bids++;
-    totals.total += bid.price;
-    return totals;
   }
 }
