@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
+from ksql_spark.grammar.standard_forms import compared_rows, quantified, row_in
 from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, TYPES, UNITS
 
 #: a longer chain cannot be planned, and garbage of its tree is collected in one long pause of the process
@@ -42,6 +43,10 @@ _ARITHMETIC: dict[TokenType, tuple[int, type[exp.Expression]]] = {
     TokenType.SLASH: (3, exp.Div),
     TokenType.MOD: (3, exp.Mod),
 }
+
+
+#: a function, and its arguments
+_Spelt = tuple[str, list[exp.Expr]]
 
 
 class ExpressionParser(Cursor):
@@ -261,26 +266,43 @@ class ExpressionParser(Cursor):
         left = self._value(1)
         comparison = _COMPARISONS.get(self._curr.token_type)
         if comparison is not None:
-            self._advance()
-            return self.build(comparison, start, this=left, expression=self._value(1))
+            return self._comparison(comparison, left, start)
         if self._curr.token_type == TokenType.VAR and self._curr.text in (
             "IS",
             "NOT",
             "IN",
             "BETWEEN",
             "LIKE",
+            "SIMILAR",
         ):
             return self._predicate(left, start)
         return left
+
+    def _comparison(self, operator: type[exp.Expression], left: exp.Expr, start: int) -> exp.Expr:
+        """An operator behind ``left``, and what it is compared with: a value, a row, ALL or ANY of a query."""
+        self._advance()
+        if self.is_word("ALL", "ANY", "SOME") and self._opens_query(1):
+            is_all = self.expect_one_of("ALL", "ANY", "SOME") == "ALL"
+            return quantified(operator, left, self.bracketed(self.query), is_all)
+        right = self._value(1)
+        if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
+            rows = compared_rows(operator, left, right)
+            return rows if rows is not None else self.fail(_ROWS, start)
+        return self.build(operator, start, this=left, expression=right)
 
     def _predicate(self, left: exp.Expr, start: int) -> exp.Expr:
         """A predicate after ``left`` that starts with a word: IS, IN, BETWEEN, LIKE and their NOT forms."""
         node: exp.Expr
         if self.word("IS"):
             negated = self.word("NOT")
-            if self.word("NULL"):
+            if self.is_word("UNKNOWN") or self.word("NULL"):
+                if self.is_word("UNKNOWN"):
+                    self.skip(1)
                 null = self.build(exp.Null, self._index - 1)
                 node = self.build(exp.Is, start, this=left, expression=null)
+            elif self.is_word("TRUE", "FALSE"):
+                kind = exp.NullSafeNEQ if negated else exp.NullSafeEQ
+                return self.build(kind, start, this=left, expression=self._constant())
             else:
                 self.expect_word("DISTINCT", "FROM")
                 kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
@@ -292,6 +314,8 @@ class ExpressionParser(Cursor):
             elif self._prev.text == "IN":
                 members = self.bracketed(lambda: self.listed(self.any_expression))
                 node = self.build(exp.In, start, this=left, expressions=members)
+                if isinstance(left, exp.Tuple):
+                    node = row_in(left, members) or self.fail(_ROWS, start)
             elif self.word("BETWEEN"):
                 low = self._value(1)
                 self.expect_word("AND")
@@ -300,6 +324,11 @@ class ExpressionParser(Cursor):
                 pattern = self._value(1)
                 escape = self.string() if self.word("ESCAPE") else None
                 node = self.build(nodes.Like, start, this=left, expression=pattern, escape=escape)
+            elif self.is_word("SIMILAR") and self.is_word("TO", ahead=1):
+                self.skip(2)
+                arguments = [left, self._value(1), *([self.string()] if self.word("ESCAPE") else [])]
+                name = exp.to_identifier("SIMILAR_TO")
+                node = self.build(nodes.FunctionCall, start, this=name, arguments=arguments)
             else:
                 self.fail()
         return self.build(exp.Not, start, this=node) if negated else node
@@ -308,12 +337,12 @@ class ExpressionParser(Cursor):
         """A query, for EXISTS and IN; the parser of queries has the rule."""
         raise NotImplementedError
 
-    def _opens_query(self) -> bool:
-        """Whether a query in parentheses begins here."""
-        ahead = 0
+    def _opens_query(self, first: int = 0) -> bool:
+        """Whether a query in parentheses begins ``first`` tokens ahead."""
+        ahead = first
         while self.is_symbol(TokenType.L_PAREN, ahead):
             ahead += 1
-        return ahead > 0 and self.is_word("SELECT", "WITH", "VALUES", ahead=ahead)
+        return ahead > first and self.is_word("SELECT", "WITH", "VALUES", ahead=ahead)
 
     def _exists(self) -> exp.Expr | None:
         start = self._index
@@ -327,6 +356,11 @@ class ExpressionParser(Cursor):
     def _value(self, tightness: int) -> exp.Expr:
         start = self._index
         left = self._signed()
+        while self.is_word("AT") and self.is_word("TIME", ahead=1):
+            self.skip(1)
+            self.expect_word("TIME", "ZONE")
+            name = exp.to_identifier("TIMEZONE")
+            left = self.build(nodes.FunctionCall, start, this=name, arguments=[self._signed(), left])
         operators = 0
         while True:
             operator = _ARITHMETIC.get(self._curr.token_type)
@@ -448,7 +482,10 @@ class ExpressionParser(Cursor):
             start = self._index
             if self.is_word("SELECT", "WITH", "VALUES", ahead=1):
                 return self.build(nodes.ScalarQuery, start, query=self.bracketed(self.query))
-            return self.build(exp.Paren, start, this=self.bracketed(self.any_expression))
+            inside = self.bracketed(lambda: self.listed(self.any_expression))
+            if len(inside) > 1:
+                return self.build(exp.Tuple, start, expressions=inside)
+            return self.build(exp.Paren, start, this=inside[0])
         self._seek("an expression")
         self.fail()
 
@@ -471,8 +508,12 @@ class ExpressionParser(Cursor):
             arguments = [self.build(exp.Star, self._index - 1)]
         elif self._curr.token_type != TokenType.R_PAREN:
             distinct = self.word("DISTINCT")
-            is_part = str(name.this) == "EXTRACT" and self.is_word("FROM", ahead=1)
-            arguments = self._part_of_time() if is_part else self.listed(self._argument)
+            by_words = _BY_WORDS.get(str(name.this))
+            if by_words is not None and (spelt := by_words(self)) is not None:
+                function, arguments = spelt
+                name = self.build(exp.Identifier, start, this=function, quoted=False)
+            else:
+                arguments = self.listed(self._argument)
         args: dict[str, Any] = {"arguments": arguments, "distinct": distinct}
         if arguments and self.word("ORDER", "BY"):
             args["order_by"] = self.listed(self.order_item)
@@ -485,17 +526,72 @@ class ExpressionParser(Cursor):
             self._advance()
             args["condition"] = self.bracketed(self._filter)
         call = self.build(nodes.FunctionCall, start, this=name, **args)
-        if self.is_word("OVER") and self.is_symbol(TokenType.L_PAREN, 1):
+        if self.is_word("OVER") and (self.is_symbol(TokenType.L_PAREN, 1) or self.is_name(1)):
             return self.nested(lambda: self._over(call, start))
         return call
 
-    def _part_of_time(self) -> list[exp.Expr]:
+    def _part_of_time(self) -> _Spelt | None:
         """``part FROM value`` of EXTRACT, as its two arguments."""
+        if not self.is_word("FROM", ahead=1):
+            return None
         start = self._index
         self._advance()
         part = self.build(exp.Literal, start, this=self._prev.text.lower(), is_string=True)
         self.expect_word("FROM")
-        return [part, self.any_expression()]
+        return "EXTRACT", [part, self.any_expression()]
+
+    def _part_of_text(self) -> _Spelt:
+        """``text FROM first FOR count`` of SUBSTRING, each part of which may be missing, or arguments."""
+        start = self._index
+        arguments = [self.any_expression()]
+        if self.word("FROM"):
+            arguments.append(self.value())
+        elif self.is_word("FOR"):
+            arguments.append(self.build(nodes.IntegerLiteral, start, this="1", is_string=False))
+        if len(arguments) > 1 and self.word("FOR"):
+            arguments.append(self.value())
+        while self.symbol(TokenType.COMMA, ","):
+            arguments.append(self.any_expression())
+        return "SUBSTRING", arguments
+
+    def _position(self) -> _Spelt:
+        """``part IN text`` of POSITION."""
+        part = self.value()
+        self.expect_word("IN")
+        return "STRPOS", [self.value(), part]
+
+    def _trimmed(self) -> _Spelt | None:
+        """``[BOTH | LEADING | TRAILING] [characters] FROM text`` of TRIM; None for arguments."""
+        side = self.one_of(*_TRIMMED)
+        characters = [] if self.is_word("FROM") else [self.any_expression()]
+        if side is None and not self.is_word("FROM"):
+            while self.symbol(TokenType.COMMA, ","):
+                characters.append(self.any_expression())
+            return "TRIM", characters
+        arguments = [self.any_expression()] if self.word("FROM") else []
+        return _TRIMMED[side or "BOTH"] if characters or side else "TRIM", [*arguments, *characters]
+
+    def _overlaid(self) -> _Spelt:
+        """``text PLACING other FROM first FOR count`` of OVERLAY, or arguments."""
+        arguments = [self.any_expression()]
+        for word in ("PLACING", "FROM", "FOR"):
+            if self.word(word) or (len(arguments) > 1 and self.symbol(TokenType.COMMA, ",")):
+                arguments.append(self.value())
+        return "OVERLAY", arguments
+
+    def _interval_parts(self) -> _Spelt:
+        """``days => 1, …`` of MAKE_INTERVAL, or its arguments in their order; those that are missing are 0."""
+        start = self._index
+        given: dict[str, exp.Expr] = {}
+        for name in INTERVAL_PARTS:
+            if self._next.token_type == TokenType.FARROW:
+                name = self.expect_one_of(*INTERVAL_PARTS)
+                self.expect_symbol(TokenType.FARROW, "=>")
+            given[name] = self.value()
+            if not self.symbol(TokenType.COMMA, ","):
+                break
+        zero = self.build(nodes.IntegerLiteral, start, this="0", is_string=False)
+        return "MAKE_INTERVAL", [given.get(name) or zero.copy() for name in INTERVAL_PARTS]
 
     def _order_of_group(self) -> list[nodes.OrderItem]:
         """``ORDER BY expression, …`` in WITHIN GROUP."""
@@ -508,8 +604,17 @@ class ExpressionParser(Cursor):
         return self.any_expression()
 
     def _over(self, call: nodes.FunctionCall, start: int) -> nodes.WindowFunction:
-        """``OVER (…)`` after a call."""
-        self._advance(2)
+        """``OVER (…)`` or ``OVER name`` after a call."""
+        self._advance()
+        if not self.is_symbol(TokenType.L_PAREN):
+            place, name = self._index, self.name()
+            node = self.build(nodes.WindowFunction, start, this=call)
+            node.meta["window"] = (str(name.this), place)
+            return node
+        return self.build(nodes.WindowFunction, start, this=call, **self.bracketed(self.window_parts))
+
+    def window_parts(self) -> dict[str, Any]:
+        """``[PARTITION BY e, …] [ORDER BY e, …] [ROWS …]``."""
         args: dict[str, Any] = {}
         if self.word("PARTITION", "BY"):
             args["partition_by"] = self.listed(self.value)
@@ -519,8 +624,7 @@ class ExpressionParser(Cursor):
             args["frame"] = self._frame()
         elif self.word("RANGE"):
             args["frame"] = self._range()
-        self.expect_symbol(TokenType.R_PAREN, ")")
-        return self.build(nodes.WindowFunction, start, this=call, **args)
+        return args
 
     def _frame(self, *, is_range: bool = False) -> nodes.Frame:
         """Parse what follows ROWS, or RANGE without a time."""
@@ -734,6 +838,22 @@ class ExpressionParser(Cursor):
         name = self.name()
         self.expect_symbol(TokenType.COLON_EQ, ":=")
         return self.build(nodes.StructField, start, this=name, value=self.any_expression())
+
+
+_ROWS = "Rows in a comparison have the same number of values, as in (a, b) = (c, d)"
+#: the sides of TRIM -> the functions that they are
+_TRIMMED = {"BOTH": "BTRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}
+#: the arguments of MAKE_INTERVAL
+INTERVAL_PARTS = ("YEARS", "MONTHS", "WEEKS", "DAYS", "HOURS", "MINS", "SECS")
+#: functions whose arguments may be separated by words
+_BY_WORDS: dict[str, Callable[[ExpressionParser], _Spelt | None]] = {
+    "EXTRACT": ExpressionParser._part_of_time,
+    "MAKE_INTERVAL": ExpressionParser._interval_parts,
+    "OVERLAY": ExpressionParser._overlaid,
+    "POSITION": ExpressionParser._position,
+    "SUBSTRING": ExpressionParser._part_of_text,
+    "TRIM": ExpressionParser._trimmed,
+}
 
 
 def _digits(text: str) -> str:

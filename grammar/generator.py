@@ -371,7 +371,8 @@ def _join(self: KsqlGenerator, node: nodes.Join) -> str:
         right = _aliased(self, period, node.right.alias_identifier) + _grace(node.system_time)
     on = f" USING ({self.joined(node.using)})" if node.using else ""
     on = f" ON {self.sql(node.on)}" if node.on is not None else on
-    return f"{left} {kind}JOIN {right}{within}{on}"
+    natural = "NATURAL " if node.natural else ""
+    return f"{left} {natural}{kind}JOIN {right}{within}{on}"
 
 
 def _named_query(self: KsqlGenerator, node: nodes.SubQuery) -> str:

@@ -553,6 +553,8 @@ class SystemTime(Node):
 class Join(Relation):
     """``left kind JOIN right [WITHIN …] ON condition``, or ``USING (column, …)``; they nest on the left.
 
+    ``natural``: it is ``NATURAL JOIN``, of all columns with names that both sides have.
+
     ``kind`` is INNER, LEFT, RIGHT, FULL or CROSS, which alone has neither ``on`` nor ``using``. With
     ``system_time``, ``right`` is an AliasedSource.
     """
@@ -563,6 +565,7 @@ class Join(Relation):
     within = Arg[Within | None]()
     on = Arg[exp.Expr | None]()
     using = Arg[list[exp.Identifier]](default=list)
+    natural = Arg[bool](default=False)
     system_time = Arg[SystemTime | None]()
 
 

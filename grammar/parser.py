@@ -56,6 +56,8 @@ class KsqlParser(MatchRecognizeParser):
         node, is_joined = self._set_operations("UNION", "EXCEPT")
         if bare or is_joined:  # a single query in parentheses cannot be followed by clauses
             self._tail(node)
+            for item in node.order_by:
+                self._set_windows(item, node.meta.get("windows", {}))
             if self._at_set_operation():
                 word = self._curr.text
                 article = "a" if word == "UNION" else "an"
@@ -117,7 +119,7 @@ class KsqlParser(MatchRecognizeParser):
 
     def _common_table(self) -> nodes.CommonTable:
         start = self._index
-        name = self.source_name()
+        name = self.name()
         columns = self._column_aliases()
         self.expect_word("AS")
         if self.word("NOT", "MATERIALIZED") or self.word("MATERIALIZED"):
@@ -153,7 +155,8 @@ class KsqlParser(MatchRecognizeParser):
                 args["within"] = within.before
             else:
                 args["join_within"] = within
-        if self.word("WINDOW"):
+        if self.is_word("WINDOW") and not self.is_word("AS", ahead=2):
+            self.skip(1)
             args["window"] = self._window()
         if self.word("WHERE"):
             args["where"] = self.any_expression()
@@ -167,7 +170,38 @@ class KsqlParser(MatchRecognizeParser):
             args["having"] = self.any_expression()
         if self.word("QUALIFY"):
             args["qualify"] = self.any_expression()
-        return self.build(nodes.Select, start, **args)
+        windows = self._named_windows() if self.is_word("WINDOW") and self.is_word("AS", ahead=2) else {}
+        if self.is_word("QUALIFY") and "qualify" not in args:
+            self.skip(1)
+            args["qualify"] = self.any_expression()
+        select = self.build(nodes.Select, start, **args)
+        self._set_windows(select, windows)
+        select.meta["windows"] = windows
+        return select
+
+    def _named_windows(self) -> dict[str, dict[str, Any]]:
+        """``name AS ([PARTITION BY …] [ORDER BY …] [ROWS …]), …`` as the parts of OVER, by name."""
+        windows: dict[str, dict[str, Any]] = {}
+        self.skip(1)
+
+        def one() -> None:
+            name = self.name()
+            self.expect_word("AS")
+            windows[str(name.this)] = self.bracketed(self.window_parts)
+
+        self.listed(one)
+        return windows
+
+    def _set_windows(self, node: exp.Expr, windows: dict[str, dict[str, Any]]) -> None:
+        """Give each ``OVER name`` in a node what the name stands for."""
+        for call in node.find_all(nodes.WindowFunction):
+            name, place = call.meta.pop("window", (None, 0))
+            if name is None:
+                continue
+            if (window := windows.get(name)) is None:
+                self.fail(f"There is no WINDOW {name} AS (…)", place)
+            for part, value in window.items():
+                call.set(part, [one.copy() for one in value] if isinstance(value, list) else value)
 
     def _ends_select(self) -> bool:
         """Whether a SELECT without FROM ends here."""
@@ -284,13 +318,16 @@ class KsqlParser(MatchRecognizeParser):
                     self.fail("Too many joins in one query")
                 continue
             place = self._index
-            kind = "CROSS" if self.comma() or self.word("CROSS", "JOIN") else None
+            is_natural = self.word("NATURAL")
+            kind = "CROSS" if not is_natural and (self.comma() or self.word("CROSS", "JOIN")) else None
             if kind is None:
                 kind = self.one_of("INNER", "LEFT", "RIGHT", "FULL")
                 if kind in ("LEFT", "RIGHT", "FULL"):
                     self.word("OUTER")
                 if kind is None:
-                    if not self.word("JOIN"):
+                    if is_natural:
+                        self.expect_word("JOIN")
+                    elif not self.word("JOIN"):
                         return left
                 else:
                     self.expect_word("JOIN")
@@ -304,7 +341,9 @@ class KsqlParser(MatchRecognizeParser):
             within = self._within() if self.word("WITHIN") else None
             args: dict[str, Any] = {"left": left, "right": right, "kind": kind or "INNER", "within": within}
             args["system_time"] = system_time
-            if kind != "CROSS" and self.is_word("USING") and self.is_symbol(TokenType.L_PAREN, 1):
+            if is_natural:
+                args["natural"] = True
+            elif kind != "CROSS" and self.is_word("USING") and self.is_symbol(TokenType.L_PAREN, 1):
                 self.skip(1)
                 args["using"] = self.bracketed(lambda: self.listed(self.name))
             elif kind != "CROSS":
@@ -338,7 +377,7 @@ class KsqlParser(MatchRecognizeParser):
                 return self.build(kind, start, this=query_id, alias_identifier=self.alias())
         if self.is_word("OLD", "NEW", "CHANGES") and self.is_symbol(TokenType.L_PAREN, 1):
             return self._past(start)
-        name = self.source_name()
+        name = self.name()  # of any characters: it may be one of WITH
         if (
             self.is_word("AS")
             and self.is_word("OF", ahead=1)
@@ -377,10 +416,10 @@ class KsqlParser(MatchRecognizeParser):
     def alias(self) -> exp.Identifier | None:
         """``[AS] name`` if it is there."""
         if self.word("AS"):
-            return self.source_name()
+            return self.name()
         if not self.is_name() or self._starts_clause():
             return None
-        return self.source_name()
+        return self.name()
 
     def _starts_clause(self) -> bool:
         """Whether a word that may be a name begins a clause, judging by the next word."""
@@ -391,6 +430,7 @@ class KsqlParser(MatchRecognizeParser):
             or (self.is_word("OFFSET") and self.is_symbol(TokenType.NUMBER, 1))
             or (self.is_word("FETCH") and self.is_word("FIRST", "NEXT", ahead=1))
             or (self.is_word("CROSS") and self.is_word("JOIN", ahead=1))
+            or (self.is_word("NATURAL") and self.is_word("JOIN", "INNER", "LEFT", "RIGHT", "FULL", ahead=1))
             or (self.is_word("USING") and self.is_symbol(TokenType.L_PAREN, 1))
             or (self.is_word("QUALIFY") and self._starts_condition())
             or (self.is_word("GRACE") and self.is_word("PERIOD", ahead=1))
@@ -520,7 +560,7 @@ class KsqlParser(MatchRecognizeParser):
     # --------------------------------------------------------- parts that statements share
 
     def source_name(self) -> exp.Identifier:
-        """The name or alias of a stream or table: fewer characters than other names (reference §1.1)."""
+        """The name of a stream or table: fewer characters than other names (reference §1.1)."""
         name = self.name()
         if not _SOURCE_NAME.fullmatch(str(name.this)):
             self.fail(
