@@ -604,14 +604,22 @@ class ExpressionParser(Cursor):
         return self.any_expression()
 
     def _over(self, call: nodes.FunctionCall, start: int) -> nodes.WindowFunction:
-        """``OVER (…)`` or ``OVER name`` after a call."""
+        """``OVER (…)``, ``OVER name`` or ``OVER (name …)`` after a call; who reads WINDOW puts in what it is."""
         self._advance()
         if not self.is_symbol(TokenType.L_PAREN):
             place, name = self._index, self.name()
             node = self.build(nodes.WindowFunction, start, this=call)
             node.meta["window"] = (str(name.this), place)
             return node
-        return self.build(nodes.WindowFunction, start, this=call, **self.bracketed(self.window_parts))
+        self.skip(1)
+        place, base = self._index, None
+        if self.is_name() and not self.is_word("PARTITION", "ORDER", "ROWS", "RANGE"):
+            base = (str(self.name().this), place)
+        node = self.build(nodes.WindowFunction, start, this=call, **self.window_parts())
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        if base is not None:
+            node.meta["window"] = base
+        return node
 
     def window_parts(self) -> dict[str, Any]:
         """``[PARTITION BY e, …] [ORDER BY e, …] [ROWS …]``."""

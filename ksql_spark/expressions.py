@@ -265,7 +265,7 @@ class SubQuery:
         kind: EXISTS; IN: that of the SQL standard; empty: the value of its one row, NULL without a row.
         root: its plan (plan.nodes.Node), which reads ``parameters``.
         parameters: the values that it needs of the row around it.
-        arguments: these values, over that row; of IN first the operand.
+        arguments: these values, over that row; of IN first the operands.
         type: of its value.
     """
 
@@ -278,8 +278,12 @@ class SubQuery:
     @property
     def given(self) -> tuple[tuple[OuterRef, Expression], ...]:
         """The parameters with their arguments."""
-        arguments = self.arguments[1:] if self.kind == "IN" else self.arguments
-        return tuple(zip(self.parameters, arguments, strict=True))
+        return tuple(zip(self.parameters, self.arguments[len(self.operands) :], strict=True))
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """What IN looks for, one for each column of the query."""
+        return self.arguments[: len(self.arguments) - len(self.parameters)]
 
     def __hash__(self) -> int:
         return hash((self.kind, self.parameters, self.arguments))

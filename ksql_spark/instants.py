@@ -45,6 +45,8 @@ def timestamp_text(milliseconds: int) -> str:
         return f"{date_text(days)}T{time.isoformat(timespec='milliseconds')}"
 
 
+#: the fields of a STRUCT that is PostgreSQL's interval
+INTERVAL_FIELDS = ("PG_MONTHS", "PG_DAYS", "PG_MILLISECONDS")
 #: zones that PostgreSQL leaves out behind a date and a time of a day
 _ZONED_DATE = re.compile(r"(\d{4}-\d\d-\d\d) ?[+-]\d\d(?::?\d\d)?$")
 _ZONE = re.compile(r" ?(Z|[+-]\d\d(?::?\d\d)*)$")

@@ -18,6 +18,22 @@ class InvalidRegex(ValueError):
     """A pattern that is none, or needs an engine that backtracks."""
 
 
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_MEMORY
+    return options
+
+
+def group_count(pattern: str) -> int:
+    """The number of groups of a pattern that is one.
+
+    >>> group_count("a(b)(?:c)")
+    1
+    """
+    return int(re2.compile(pattern, _options()).groups)
+
+
 class Regex:
     """A pattern in RE2's syntax.
 
@@ -39,10 +55,8 @@ class Regex:
     """
 
     def __init__(self, pattern: str, *, ignores_case: bool = False) -> None:
-        options = re2.Options()
-        options.log_errors = False
+        options = _options()
         options.never_capture = True  # groups would take a slower way
-        options.max_mem = _MAX_MEMORY
         options.case_sensitive = not ignores_case
         try:
             self._compiled = re2.compile(pattern, options)

@@ -5,16 +5,21 @@ Nothing here knows Spark, Kafka or any format. Used by every layer above.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context
 from typing import Union
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A type without parameters; ``name`` is the base name that the REST API shows."""
+    """A type without parameters; ``name`` is the base name that the REST API shows.
+
+    ``has_zone``: of a TIMESTAMP, whether it is one WITH TIME ZONE in PostgreSQL, for which AT TIME ZONE has
+    another meaning. It is the same type: a moment in UTC.
+    """
 
     name: str
+    has_zone: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -124,7 +129,7 @@ NULL = Null()
 PRIMITIVES: dict[str, Primitive] = {
     t.name: t for t in (BOOLEAN, INTEGER, BIGINT, DOUBLE, STRING, BYTES, DATE, TIME, TIMESTAMP, VARIANT)
 }
-ALIASES: dict[str, Primitive] = PRIMITIVES | {"INT": INTEGER, "VARCHAR": STRING}
+ALIASES: dict[str, Primitive] = PRIMITIVES | {"INT": INTEGER, "VARCHAR": STRING, "TIMESTAMPTZ": TIMESTAMP}
 
 #: the type of the pseudo column behind HEADERS columns (reference §2.1)
 HEADERS = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
@@ -247,3 +252,8 @@ def keeps_numbers(source: SqlType, target: SqlType) -> bool:
 def quote_identifier(name: str) -> str:
     """``name`` in backquotes, with backquotes in it doubled."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def with_zone(has_zone: bool) -> Primitive:
+    """TIMESTAMP as a type with a zone in PostgreSQL, or without."""
+    return Primitive("TIMESTAMP", has_zone)

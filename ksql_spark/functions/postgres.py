@@ -10,12 +10,13 @@ A value that has no result is an error with PostgreSQL's code: ``refusing``.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.expressions import Call, Case, Cast, Expression, Literal, TryCast
+from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, Literal, TryCast
 from ksql_spark.functions import datetime, encodings
 from ksql_spark.functions.casts import cast
 from ksql_spark.functions.signatures import signature
@@ -33,13 +34,16 @@ from ksql_spark.functions.spec import (
     TypingRule,
 )
 from ksql_spark.instants import read_date, read_time, read_timestamp
+from ksql_spark.regexes import InvalidRegex, Regex, group_count
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
+    CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     INTEGER,
+    INTERVAL,
     NULL,
     STRING,
     TIME,
@@ -47,12 +51,14 @@ from ksql_spark.types import (
     Array,
     Decimal,
     Map,
+    Primitive,
     SqlType,
     Struct,
     is_numeric,
     keeps_numbers,
     to_decimal,
     widen_numeric,
+    with_zone,
 )
 
 Types = Sequence[SqlType]
@@ -80,11 +86,11 @@ def refusing(state: str, message: str, type_: SqlType) -> str:
     return f"cast(raise_error(concat({string(f'[SQLSTATE {state}] ')}, {message})) as {spark_type(type_)})"
 
 
-def _lets(values: Sequence[str], body: Callable[..., str], *bound: str) -> str:
+def lets(values: Sequence[str], body: Callable[..., str], *bound: str) -> str:
     """``body`` over values that are evaluated once each."""
     if not values:
         return body(*bound)
-    return let(values[0], lambda value: _lets(values[1:], body, *bound, value))
+    return let(values[0], lambda value: lets(values[1:], body, *bound, value))
 
 
 def _checked(text: str, type_: SqlType, is_wrong: Callable[[str], str], state: str, message: str) -> str:
@@ -131,7 +137,7 @@ _LOWEST: dict[SqlType, str] = {INTEGER: "-2147483648", BIGINT: "(-92233720368547
 
 def _arithmetic(symbol: str) -> Lowering:
     def lower(args: Sequence[str], types: Types) -> str:
-        return _lets(args, lambda a, b: of(a, b, types))
+        return lets(args, lambda a, b: of(a, b, types))
 
     def of(a: str, b: str, types: Types) -> str:
         kind = types[0]
@@ -195,7 +201,7 @@ def _rounded(args: Sequence[str], types: Types) -> str:
     places = args[1] if len(args) > 1 else "0"
     scaled = _whole(types) if len(args) == 1 else types[0]
     # Spark rounds ties away from zero, too, but only to a constant number of places
-    return _lets(
+    return lets(
         (args[0], places),
         lambda x, n: (
             f"cast(if({x} < 0, - ksql.round(- {x}, {n}), ksql.round({x}, {n})) as {spark_type(scaled)})"
@@ -222,7 +228,7 @@ def _finite(function: str, state: str, message: str) -> Lowering:
                 ),
             )
 
-        return _lets(args, of)
+        return lets(args, of)
 
     return lower
 
@@ -231,7 +237,7 @@ def _power(args: Sequence[str], types: Types) -> str:
     zero = refusing("2201F", string("zero raised to a negative power is undefined"), DOUBLE)
     root = string("a negative number raised to a non-integer power yields a complex result")
     power = _finite("pow({0}, {1})", "22003", "value out of range: overflow")
-    return _lets(
+    return lets(
         args,
         lambda a, b: (
             f"if({a} = 0D and {b} < 0D, {zero}, if({a} < 0D and {b} <> rint({b}), "
@@ -254,17 +260,17 @@ def _substring(args: Sequence[str], types: Types) -> str:
         taken = f"substring({text}, greatest({first}, 1), {size})"
         return f"if({missing}, NULL, if({count} < 0, {negative}, {taken}))"
 
-    return _lets(args, of)
+    return lets(args, of)
 
 
 def _left(args: Sequence[str], _: Types) -> str:
-    return _lets(
+    return lets(
         args, lambda t, n: f"substring({t}, 1, if({n} < 0, greatest(char_length({t}) + {n}, 0), {n}))"
     )
 
 
 def _right(args: Sequence[str], _: Types) -> str:
-    return _lets(
+    return lets(
         args,
         lambda t, n: (
             f"if({n} is null, NULL, substring({t}, if({n} < 0, 1 - {n},"
@@ -287,7 +293,7 @@ def _initials(args: Sequence[str], _: Types) -> str:
 def _pad(function: str) -> Lowering:
     def lower(args: Sequence[str], _: Types) -> str:
         too_long = refusing("54000", string("requested length too large"), STRING)
-        return _lets(
+        return lets(
             args,
             lambda t, n, p: (
                 f"if({n} > char_length({t}) and not ksql.bytes_fit(cast({n} as bigint)), {too_long}, "
@@ -296,6 +302,82 @@ def _pad(function: str) -> Lowering:
         )
 
     return lower
+
+
+def _trimmed_types(types: Types, _: Sequence[Any]) -> Resolved | None:
+    return Resolved(tuple(types), STRING) if 1 <= len(types) <= 2 and set(types) == {STRING} else None
+
+
+def _overlay_types(types: Types, _: Sequence[Any]) -> Resolved | None:
+    given = (STRING, STRING, INTEGER, INTEGER)[: len(types)]
+    return Resolved(given, STRING) if len(types) in (3, 4) and tuple(types) == given else None
+
+
+def _overlaid(args: Sequence[str], types: Types) -> str:
+    wrong = refusing("22011", string("negative substring length not allowed"), STRING)
+
+    def of(text: str, other: str, first: str, count: str) -> str:
+        whole = f"concat(substring({text}, 1, {first} - 1), {other}, substring({text}, greatest({first} + {count}, 1)))"
+        return f"if({first} < 1, {wrong}, {whole})"
+
+    return lets([*args, f"char_length({args[1]})"][:4], of)
+
+
+def _split_part(args: Sequence[str], _: Types) -> str:
+    zero = refusing("22023", string("field position must not be zero"), STRING)
+
+    def of(text: str, delimiter: str, number: str) -> str:
+        # split_part of Spark finds no part of an empty text, and all of the text without a delimiter
+        whole = f"if({delimiter} = '', if({number} in (1, -1), {text}, ''), split_part({text}, {delimiter}, {number}))"
+        return f"if({number} = 0, {zero}, {whole})"
+
+    return lets(args, of)
+
+
+def _text(literal: str) -> str:
+    """The text that a literal of Spark SQL, as `string` writes it, has."""
+    return re.sub(r"\\(.)", r"\1", literal[1:-1])
+
+
+def _similar_types(types: Types, literals: Sequence[Any]) -> Resolved | None:
+    if len(types) not in (2, 3) or set(types) != {STRING}:
+        return None
+    if not all(isinstance(one, str) for one in literals[1:]):
+        raise refused("0A000", "The pattern of SIMILAR TO has to be a literal.")
+    try:
+        Regex(_similar([string(one) for one in literals[1:]]))
+    except InvalidRegex as error:
+        raise refused("2201B", f"invalid regular expression: {error}") from None
+    return Resolved(tuple(types), BOOLEAN)
+
+
+def _similar(literals: Sequence[str]) -> str:
+    """The regular expression that a pattern of SIMILAR TO is."""
+    pattern, escape = _text(literals[0]), _text(literals[1]) if len(literals) > 1 else "\\"
+    parts, at, is_in_set = [], 0, False
+    while at < len(pattern):
+        one = pattern[at]
+        if one == escape and at + 1 < len(pattern):
+            at += 1
+            parts.append(re.escape(pattern[at]))
+        elif is_in_set:
+            is_in_set = one != "]"
+            parts.append("\\\\" if one == "\\" else one)
+        else:
+            is_in_set = one == "["
+            parts.append({"%": ".*", "_": "."}.get(one) or (re.escape(one) if one in ".^$\\" else one))
+        at += 1
+    return f"(?s)^(?:{''.join(parts)})$"
+
+
+def _found_types(types: Types, literals: Sequence[Any]) -> Resolved | None:
+    if not isinstance(literals[1], str):
+        raise refused("0A000", "The regular expression of SUBSTRING has to be a literal.")
+    try:
+        Regex(literals[1])
+    except InvalidRegex as error:
+        raise refused("2201B", f"invalid regular expression: {error}") from None
+    return Resolved((STRING, STRING), STRING)
 
 
 # ---- times -----------------------------------------------------------------------------------------------
@@ -352,7 +434,7 @@ _WORDS = {
 _NOT_THERE = frozenset(("timezone", "timezone_hour", "timezone_minute", "timezone_h", "timezone_m"))
 
 
-def _field(word: Any, type_: SqlType) -> str:
+def named_field(word: Any, type_: SqlType) -> str:
     """The field of EXTRACT that a word names.
 
     Raises:
@@ -361,7 +443,7 @@ def _field(word: Any, type_: SqlType) -> str:
     if not isinstance(word, str):
         raise refused("0A000", "The field of EXTRACT has to be a word or a literal.")
     name = _WORDS.get(word.lower(), word.lower())
-    shown = f'unit "{word.lower()}" not {{}} for type {_NAMES.get(type_, type_)}'
+    shown = f'unit "{word.lower()}" not {{}} for type {_NAMES.get(type_, "interval")}'
     if name not in _FIELDS and name not in _NOT_THERE:
         raise refused("22023", shown.format("recognized"))
     lacks: dict[SqlType, Collection[str]] = {DATE: _OF_CLOCK, TIME: [f for f in _OF_DAYS if f != "epoch"]}
@@ -371,21 +453,22 @@ def _field(word: Any, type_: SqlType) -> str:
 
 
 def _extract_types(types: Types, literals: Sequence[Any]) -> Resolved | None:
-    name = _field(literals[0], types[1])
-    return Resolved(tuple(types), _extracted(name, types[1]))
+    name = named_field(literals[0], types[1])
+    return Resolved(tuple(types), extracted_type(name, types[1]))
 
 
-def _extracted(name: str, type_: SqlType) -> Decimal:
+def extracted_type(name: str, type_: SqlType) -> Decimal:
+    """The type of a field that EXTRACT takes from a value of a type."""
     return _INT if type_ == DATE else _FIELDS[name][0]
 
 
 def _extract(args: Sequence[str], types: Types) -> str:
-    name = _field(args[0].strip("'"), types[1])
+    name = named_field(args[0].strip("'"), types[1])
     moment = f"timestamp_millis(cast({args[1]} as bigint))" if types[1] == TIME else args[1]
     moment = f"cast({moment} as timestamp)"
     return let(
         moment,
-        lambda m: f"cast({_FIELDS[name][1].format(m)} as {spark_type(_extracted(name, types[1]))})",
+        lambda m: f"cast({_FIELDS[name][1].format(m)} as {spark_type(extracted_type(name, types[1]))})",
     )
 
 
@@ -546,9 +629,9 @@ def _strict(
     assert lower is not None, "it has a text"
 
     def strict(args: Sequence[str], types: Types) -> str:
-        return _lets(args, lambda *a: _checked(lower(a, types), result, _unless_missing(a), state, message))
+        return lets(args, lambda *a: _checked(lower(a, types), result, _unless_missing(a), state, message))
 
-    return _spec(
+    return dialect_spec(
         f"PG_{name}",
         f"PostgreSQL's {name}, which fails where KSQL's is NULL.",
         lambda types, _: Resolved(tuple(types), result),
@@ -573,7 +656,7 @@ _CAST_EXAMPLES: dict[SqlType, Example] = {
 # ---- specs -----------------------------------------------------------------------------------------------
 
 
-def _fixed(*parameters: SqlType | None, result: SqlType) -> TypingRule:
+def fixed(*parameters: SqlType | None, result: SqlType) -> TypingRule:
     """Arguments of these types (None: of any), and a result."""
 
     def typing(types: Types, _: Sequence[Any]) -> Resolved | None:
@@ -584,9 +667,10 @@ def _fixed(*parameters: SqlType | None, result: SqlType) -> TypingRule:
     return typing
 
 
-def _spec(
+def dialect_spec(
     name: str, description: str, typing: TypingRule, lower: Lowering, *examples: Example, **more: Any
 ) -> Spec:
+    """An operator that only PostgreSQL's dialect has."""
     # what nobody sees, but for whether the result has a fixed size
     shown = (signature(f"value T -> {'DOUBLE' if more.get('limits') is None else 'T'}"),)
     return Spec(
@@ -596,10 +680,10 @@ def _spec(
 
 def _double_function(name: str, function: str, state: str, message: str, *examples: Example) -> Spec:
     count = 2 if "{1}" in function else 1
-    return _spec(
+    return dialect_spec(
         name,
         f"PostgreSQL's {name[3:]}, which fails where KSQL's is NaN or an infinity.",
-        _fixed(*(DOUBLE,) * count, result=DOUBLE),
+        fixed(*(DOUBLE,) * count, result=DOUBLE),
         _finite(function, state, message),
         *examples,
     )
@@ -608,10 +692,10 @@ def _double_function(name: str, function: str, state: str, message: str, *exampl
 def _of_text(
     name: str, parameters: Sequence[SqlType], result: SqlType, lower: Lowering, *examples: Example
 ) -> Spec:
-    return _spec(
+    return dialect_spec(
         name,
         f"PostgreSQL's {name[3:]}, which counts characters.",
-        _fixed(*parameters, result=result),
+        fixed(*parameters, result=result),
         lower,
         *examples,
         limits=BY_ARGUMENTS,
@@ -633,7 +717,7 @@ _ARITHMETIC_EXAMPLES = {
 
 SPECS: tuple[Spec, ...] = (
     *(
-        _spec(
+        dialect_spec(
             name,
             f"PostgreSQL's {symbol} of numbers, which fails where it has no result.",
             _arithmetic_types(symbol),
@@ -642,18 +726,18 @@ SPECS: tuple[Spec, ...] = (
         )
         for symbol, name in _SYMBOLS.items()
     ),
-    _spec(
+    dialect_spec(
         "PG_NEG",
         "PostgreSQL's negative of a number.",
         lambda types, _: Resolved(tuple(types), types[0]),
         _negated,
         Example((5,), -5),
     ),
-    _spec(
+    dialect_spec(
         "PG_CONCAT",
         "PostgreSQL's ||, where NULL gives NULL.",
         lambda types, _: Resolved(tuple(types), types[0]),
-        lambda args, types: _lets(
+        lambda args, types: lets(
             args,
             lambda a, b: (
                 f"if({a} is null or {b} is null, NULL, "
@@ -663,14 +747,14 @@ SPECS: tuple[Spec, ...] = (
         Example(("a", Typed(None, STRING)), None),
         limits=(MAX_BYTES,),
     ),
-    _spec(
+    dialect_spec(
         "PG_ABS",
         "PostgreSQL's ABS of a whole number.",
         lambda types, _: Resolved(tuple(types), types[0]),
         lambda args, types: let(args[0], lambda v: f"if({v} < 0, {_negated([v], types)}, {v})"),
         Example((-5,), 5),
     ),
-    _spec(
+    dialect_spec(
         "PG_ROUND",
         "PostgreSQL's ROUND: ties of DOUBLEs to even, of DECIMALs away from zero.",
         lambda types, _: Resolved(
@@ -682,19 +766,19 @@ SPECS: tuple[Spec, ...] = (
         Example((_D("-2.5"),), _D("-3")),
         Example((_D("-1.25"), 1), _D("-1.30")),
     ),
-    _spec(
+    dialect_spec(
         "PG_TRUNC",
         "PostgreSQL's TRUNC of a DOUBLE.",
-        _fixed(DOUBLE, result=DOUBLE),
+        fixed(DOUBLE, result=DOUBLE),
         lambda args, _: let(
             args[0], lambda v: f"(sign({v}) * rint(abs({v}) - if(rint(abs({v})) > abs({v}), 1D, 0D)))"
         ),
         Example((-1.7,), -1.0),
     ),
-    _spec(
+    dialect_spec(
         "PG_SIGN",
         "PostgreSQL's SIGN.",
-        _fixed(DOUBLE, result=DOUBLE),
+        fixed(DOUBLE, result=DOUBLE),
         lambda args, _: f"sign({args[0]})",
         Example((-3.0,), -1.0),
     ),
@@ -723,10 +807,10 @@ SPECS: tuple[Spec, ...] = (
     _double_function(
         "PG_DEGREES", "degrees({0})", "22003", "value out of range: overflow", Example((0.0,), 0.0)
     ),
-    _spec(
+    dialect_spec(
         "PG_POWER",
         "PostgreSQL's POWER, which fails where it is no number.",
-        _fixed(DOUBLE, DOUBLE, result=DOUBLE),
+        fixed(DOUBLE, DOUBLE, result=DOUBLE),
         _power,
         Example((2.0, 10.0), 1024.0),
     ),
@@ -744,7 +828,7 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: f"instr({args[0]}, {args[1]})",
         Example(("😀b", "b"), 2),
     ),
-    _spec(
+    dialect_spec(
         "PG_SUBSTRING",
         "PostgreSQL's SUBSTRING, which counts characters.",
         lambda types, _: Resolved(tuple(types), types[0]),
@@ -752,17 +836,88 @@ SPECS: tuple[Spec, ...] = (
         Example(("a😀b", 0, 3), "a😀"),
         limits=BY_ARGUMENTS,
     ),
+    *(
+        dialect_spec(
+            name,
+            f"PostgreSQL's {name[3:]}: of blanks, or of any of some characters.",
+            _trimmed_types,
+            lambda args, _, words=words: (
+                f"trim({words} {args[1] if len(args) > 1 else string(' ')} FROM {args[0]})"
+            ),
+            Example(("  ab ",), expected),
+            limits=BY_ARGUMENTS,
+        )
+        for name, words, expected in (
+            ("PG_BTRIM", "BOTH", "ab"),
+            ("PG_LTRIM", "LEADING", "ab "),
+            ("PG_RTRIM", "TRAILING", "  ab"),
+        )
+    ),
+    dialect_spec(
+        "PG_OVERLAY",
+        "PostgreSQL's OVERLAY: a text with another one in the place of a part.",
+        _overlay_types,
+        _overlaid,
+        Example(("Txxxxas", "hom", 2, 4), "Thomas"),
+        limits=(MAX_BYTES,),
+    ),
+    dialect_spec(
+        "PG_SPLIT_PART",
+        "PostgreSQL's SPLIT_PART: the n-th of the parts of a text.",
+        fixed(STRING, STRING, INTEGER, result=STRING),
+        _split_part,
+        Example(("a,b,c", ",", 2), "b"),
+        Example(("a,b,c", ",", -1), "c"),
+        Example(("a,b,c", ",", 4), ""),
+        limits=BY_ARGUMENTS,
+    ),
+    dialect_spec(
+        "PG_SIMILAR_TO",
+        "PostgreSQL's SIMILAR TO, with a constant pattern.",
+        _similar_types,
+        lambda args, types: f"(ksql.regexp_extract({string(_similar(args[1:]))}, {args[0]}, 0) is not null)",
+        Example(("abc", "%(b|d)%"), True),
+        Example(("abc", "(b|d)%"), False),
+    ),
+    dialect_spec(
+        "PG_SUBSTRING_OF",
+        "PostgreSQL's SUBSTRING with a regular expression: its first group, if it has one.",
+        _found_types,
+        lambda args, _: f"ksql.regexp_extract({args[1]}, {args[0]}, {int(group_count(_text(args[1])) > 0)})",
+        Example(("foobar", "o(.)b"), "o"),
+        limits=BY_ARGUMENTS,
+    ),
+    *(
+        dialect_spec(
+            name,
+            f"PostgreSQL's {sign} of a date and a number of days.",
+            fixed(DATE, INTEGER, result=DATE),
+            lambda args, _, sign=sign: f"date_add({args[0]}, {'-' if sign == '-' else ''}({args[1]}))",
+            Example((Typed("2024-02-28", DATE), 2), expected),
+        )
+        for name, sign, expected in (
+            ("PG_DATE_ADD", "+", "2024-03-01"),
+            ("PG_DATE_SUBTRACT", "-", "2024-02-26"),
+        )
+    ),
+    dialect_spec(
+        "PG_DAYS_BETWEEN",
+        "PostgreSQL's - of dates: a number of days.",
+        fixed(DATE, DATE, result=INTEGER),
+        lambda args, _: f"datediff({args[0]}, {args[1]})",
+        Example((Typed("2024-03-01", DATE), Typed("2024-02-28", DATE)), 2),
+    ),
     _of_text("PG_INITCAP", (STRING,), STRING, _initials, Example(("a😀c dE1f",), "A😀C De1f")),
     _of_text("PG_LPAD", (STRING, INTEGER, STRING), STRING, _pad("lpad"), Example(("b", 3, "😀"), "😀😀b")),
     _of_text("PG_RPAD", (STRING, INTEGER, STRING), STRING, _pad("rpad"), Example(("b", -3, "😀"), "")),
-    _spec(
+    dialect_spec(
         "PG_EXTRACT",
         "PostgreSQL's EXTRACT.",
         _extract_types,
         _extract,
         Example(("isodow", Typed("2024-12-29", DATE)), _D("7")),
     ),
-    _spec(
+    dialect_spec(
         "PG_DATE_TRUNC",
         "PostgreSQL's DATE_TRUNC.",
         _truncated_types,
@@ -770,10 +925,10 @@ SPECS: tuple[Spec, ...] = (
         Example(("century", Typed("2024-12-29T01:02:03", TIMESTAMP)), "2001-01-01T00:00:00.000"),
     ),
     *(
-        _spec(
+        dialect_spec(
             name,
             f"PostgreSQL's cast to {_NAMES[target]}.",
-            _fixed(None, result=target),
+            fixed(None, result=target),
             _cast_to(target),
             _CAST_EXAMPLES[target],
             limits=BY_ARGUMENTS if target == STRING else None,
@@ -796,7 +951,7 @@ SPECS: tuple[Spec, ...] = (
         "timestamp out of range",
         Example((Typed(60, BIGINT),), "1970-01-01T00:01:00.000"),
     ),
-    _spec(
+    dialect_spec(
         "PG_NUMERIC",
         "PostgreSQL's cast to numeric(p, s).",
         _decimal_types,
@@ -816,14 +971,18 @@ _PLAIN = {
     "COSH": "PG_COSH", "SINH": "PG_SINH", "DEGREES": "PG_DEGREES", "POWER": "PG_POWER", "LEFT": "PG_LEFT",
     "RIGHT": "PG_RIGHT", "SUBSTRING": "PG_SUBSTRING", "||": "PG_CONCAT", "EXTRACT": "PG_EXTRACT",
     "DATE_TRUNC": "PG_DATE_TRUNC", "CHR": "PG_CHR", "INITCAP": "PG_INITCAP", "LPAD": "PG_LPAD",
-    "RPAD": "PG_RPAD", "TO_TIMESTAMP": "PG_TO_TIMESTAMP",
+    "RPAD": "PG_RPAD", "TO_TIMESTAMP": "PG_TO_TIMESTAMP", "TRIM": "PG_BTRIM",
 }  # fmt: skip
 #: calls that KSQL and PostgreSQL understand in different ways -> what to do
 _REFUSED = {
-    "GENERATE_SERIES": "gives rows in PostgreSQL, and an array in KSQL",
     "REGEXP_REPLACE": "replaces the first match in PostgreSQL, and all in KSQL",
     "TO_JSON": "has another type in PostgreSQL",
 }
+#: functions that PostgreSQL has, and KSQL has not with these arguments -> the operators that they are here
+CALLED: dict[str, str] = {
+    "BTRIM": "PG_BTRIM", "LTRIM": "PG_LTRIM", "MOD": "PG_MODULO", "OVERLAY": "PG_OVERLAY",
+    "RTRIM": "PG_RTRIM", "SIMILAR_TO": "PG_SIMILAR_TO", "SPLIT_PART": "PG_SPLIT_PART",
+}  # fmt: skip
 _TO_KSQL = "SET ksql.sql.dialect = 'ksqldb' gives KSQL's."
 
 
@@ -863,9 +1022,69 @@ def meant(
             if isinstance(target, Decimal):
                 digits = (Literal(n, INTEGER) for n in (target.precision, target.scale))
                 return resolve("PG_NUMERIC", [operand, *digits])
+        case Call("FROM_UNIXTIME", _):  # now()
+            return replace(node, type=with_zone(True))
         case Call(name, arguments) if arguments:
-            return _meant_call(node, name, list(arguments), written, resolve)
+            return _with_zone(_meant_call(node, name, list(arguments), written, resolve))
+        case Case(whens, default) if any(has_zone(e) for e in (*(r for _, r in whens), default) if e):
+            return replace(node, type=with_zone(True))
     return node
+
+
+def has_zone(node: Expression) -> bool:
+    """Whether a TIMESTAMP is one with a zone in PostgreSQL."""
+    return isinstance(node.type, Primitive) and node.type.has_zone
+
+
+def _with_zone(node: Expression) -> Expression:
+    """A time has a zone if one of the times that it comes from has one."""
+    if (
+        not isinstance(node, Call)
+        or node.type != TIMESTAMP
+        or node.function in ("PG_FROM_ZONE", "PG_TO_ZONE")
+    ):
+        return node
+    is_zoned = has_zone(node) or any(map(has_zone, node.arguments))
+    return replace(node, type=with_zone(True)) if is_zoned else node
+
+
+def called(
+    written: str,
+) -> (
+    Callable[[list[Expression], Callable[[str, Sequence[Expression]], Expression]], Expression | None] | None
+):
+    """What makes a bound call of a function that PostgreSQL has, and KSQL has not; None: KSQL has it.
+
+    It returns None if KSQL has the function with these arguments, and raises KsqlError.
+    """
+    if written == "SUBSTRING":
+        return lambda arguments, resolve: (
+            resolve("PG_SUBSTRING_OF", arguments) if [a.type for a in arguments] == [STRING, STRING] else None
+        )
+    name = CALLED.get(written)
+    return None if name is None else lambda arguments, resolve: resolve(name, arguments)
+
+
+def operands(symbol: str, left: Expression, right: Expression) -> tuple[str, Expression, Expression]:
+    """The operator that + - * stand for, and its operands, where times have another meaning than in KSQL."""
+    kinds = (left.type, right.type)
+    intervals = (INTERVAL, CALENDAR_INTERVAL)
+    match symbol:
+        case "-" if kinds == (DATE, DATE):
+            return "PG_DAYS_BETWEEN", left, right
+        case "+" | "-" if kinds == (DATE, INTEGER):
+            return f"PG_DATE_{'ADD' if symbol == '+' else 'SUBTRACT'}", left, right
+        case "+" if kinds == (INTEGER, DATE):
+            return "PG_DATE_ADD", right, left
+        case "+" | "-" if left.type == DATE and right.type in intervals:
+            return symbol, Cast(left, TIMESTAMP), right
+        case "+" if left.type in intervals and right.type == DATE:
+            return symbol, left, Cast(right, TIMESTAMP)
+        case "*" if left.type == INTERVAL and (right.type == DOUBLE or isinstance(right.type, Decimal)):
+            return "PG_TIMES", left, right
+        case "*" if right.type == INTERVAL and (left.type == DOUBLE or isinstance(left.type, Decimal)):
+            return "PG_TIMES", right, left
+    return symbol, left, right
 
 
 def _meant_call(
@@ -927,6 +1146,17 @@ _EMPTY = (
     "STRING_AGG",
 )
 _MORE_THAN_ONE = ("STDDEV", "STDDEV_SAMP")
+#: aggregates that take and return DOUBLEs here
+_OF_DOUBLES = (
+    "STDDEV",
+    "STDDEV_SAMP",
+    "STDDEV_POP",
+    "VAR_POP",
+    "VAR_SAMP",
+    "VARIANCE",
+    "PERCENTILE_CONT",
+    "CORR",
+)
 
 
 def aggregate(
@@ -943,8 +1173,14 @@ def aggregate(
         column: makes an aggregate's column.
         resolve: makes a call of an operator with arguments.
     """
+    if name in _OF_DOUBLES and isinstance(arguments[0].type, Decimal):
+        arguments = [Cast(arguments[0], DOUBLE), *arguments[1:]]
+    if name == "CORR":
+        arguments = [Cast(a, DOUBLE) if isinstance(a.type, Decimal) else a for a in arguments]
     if name not in _EMPTY or not arguments:
-        return column(name, arguments)
+        made = column(name, arguments)
+        is_zoned = made.type == TIMESTAMP and any(map(has_zone, arguments))
+        return replace(made, type=with_zone(True)) if is_zoned and isinstance(made, ColumnRef) else made
     given, kind = arguments[0], arguments[0].type
     count = column("COUNT", [] if name in ("ARRAY_AGG",) else [given])
     if name == "SUM" and kind == INTEGER:

@@ -29,6 +29,7 @@ from ksql_spark.functions import (
     masks,
     numeric,
     postgres,
+    postgres_times,
     strings,
     table_functions,
     url,
@@ -60,6 +61,7 @@ FAMILIES: tuple[tuple[Spec, ...], ...] = (
     by_offset.SPECS,
     table_functions.SPECS,
     postgres.SPECS,
+    postgres_times.SPECS,
 )
 
 

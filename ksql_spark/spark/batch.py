@@ -252,7 +252,7 @@ class _Builder:
                 self._computed[parameter] = lower(argument, {**self._computed, **columns})
             text = f"{sub_query.kind}({self.query(sub_query.root)})"
             if sub_query.kind == "IN":
-                text = f"{self._lower(sub_query.arguments[0])} {text}"
+                text = f"({', '.join(map(self._lower, sub_query.operands))}) {text}"
             names.append(f"__value_{next(self._numbers)}")
             texts.append(f"{text} AS {names[-1]}")
             self._computed[sub_query] = names[-1]

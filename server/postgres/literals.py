@@ -16,7 +16,9 @@ NUMERIC = "DECIMAL(38, 18)"
 _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
-_READ: dict[str, Callable[[str], str | None]] = {"TIMESTAMP": read_timestamp, "DATE": read_date}
+_READ: dict[str, Callable[[str], str | None]] = {
+    "TIMESTAMP": read_timestamp, "TIMESTAMPTZ": read_timestamp, "DATE": read_date,
+}  # fmt: skip
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 #: types whose literals are numbers without quotes, and what of these fits
 _NUMBERS = {

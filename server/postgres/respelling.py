@@ -16,6 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
+from ksql_spark.grammar.words import RESERVED
 from ksql_spark.server.postgres.failures import Failure
 from ksql_spark.server.postgres.literals import (
     NUMERIC,
@@ -34,7 +35,7 @@ _TYPES = {
     "CHAR": "VARCHAR", "BPCHAR": "VARCHAR", "NAME": "VARCHAR", "SMALLINT": "INT", "INT2": "INT",
     "INT4": "INT", "INT8": "BIGINT", "REAL": "DOUBLE", "FLOAT": "DOUBLE", "FLOAT4": "DOUBLE",
     "FLOAT8": "DOUBLE", "DOUBLE PRECISION": "DOUBLE", "NUMERIC": "DECIMAL", "BOOL": "BOOLEAN",
-    "BYTEA": "BYTES", "TIMESTAMPTZ": "TIMESTAMP", "JSON": "VARIANT", "JSONB": "VARIANT",
+    "BYTEA": "BYTES", "JSON": "VARIANT", "JSONB": "VARIANT",
 }  # fmt: skip
 #: what is no word, so a type with a quoted name, and types that have others inside
 _NOT_RESPELT = ("", "ARRAY", "MAP", "STRUCT")
@@ -206,6 +207,12 @@ class _Respelling:
             frame.written.append(f"{self._between(at, at)} {type_}")
             frame.start = None
             return last
+        if this == "AS" and self._is_label(at + 1):  # any word is a name behind AS
+            self._close_calls(frame)
+            self._write_blanks(at)
+            frame.written += [self._between(at, at), " ", written_name(self._tokens[at + 1].text)]
+            frame.start = None
+            return at + 1
         if this in _AROUND_OPERAND and this not in _CLOSED_BY:
             self._close_calls(frame)
             self._write_blanks(at)
@@ -233,6 +240,12 @@ class _Respelling:
             return name - 1
         frame.written.append(self._one(at))
         return at
+
+    def _is_label(self, at: int) -> bool:
+        """Whether a reserved word is the name of a column of a SELECT: what follows AS ends there."""
+        return self._word(at) in RESERVED and (
+            at + 1 == len(self._tokens) or self._word(at + 1) in (",", ")", "FROM")
+        )
 
     def _like_at(self, at: int) -> tuple[str, int] | None:
         """Return LIKE, ILIKE, or one of these behind NOT, that begins at a token, and its last token.
@@ -389,6 +402,8 @@ class _Respelling:
         elif type_ == "DECIMAL":
             type_ = NUMERIC
         if self._word(last + 1) in ("WITH", "WITHOUT") and self._word(last + 2) == "TIME":
+            is_zoned = type_ == "TIMESTAMP" and self._word(last + 1) == "WITH"
+            type_ = "TIMESTAMPTZ" if is_zoned else type_
             last += 3 if self._word(last + 3) == "ZONE" else 0
         while self._word(last + 1) == "[":
             last = self._end(last + 1)

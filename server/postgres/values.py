@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ksql_spark.client.values import far_instant
 from ksql_spark.entities.schemas import SchemaInfo
-from ksql_spark.instants import date_text, read_date, read_timestamp, timestamp_text
+from ksql_spark.instants import INTERVAL_FIELDS, date_text, read_date, read_timestamp, timestamp_text
 
 #: PostgreSQL counts days and microseconds from here
 _EPOCH = datetime.date(2000, 1, 1)
@@ -202,6 +202,47 @@ TIME = PgType(1083, "time", 8, "time without time zone", _time_text, _time_binar
 TIMESTAMP = PgType(1114, "timestamp", 8, "timestamp without time zone", _MOMENTS.text, _timestamp_binary)
 NUMERIC = PgType(1700, "numeric", -1, "numeric", lambda value: f"{value:f}".encode(), _numeric_binary)
 
+
+def _interval_parts(value: Any) -> tuple[int, int, int]:
+    """The months, days and milliseconds of a value."""
+    months, days, milliseconds = (value[name] for name in INTERVAL_FIELDS)
+    return months, days, milliseconds
+
+
+def _interval_text(value: Any) -> bytes:
+    """An interval as PostgreSQL writes it.
+
+    >>> _interval_text(dict(zip(INTERVAL_FIELDS, (14, -1, 3_723_500))))
+    b'1 year 2 mons -1 days +01:02:03.5'
+    """
+    months, days, milliseconds = _interval_parts(value)
+    sign = -1 if months < 0 else 1
+    parts, is_before = [], False
+    for number, unit in (
+        (sign * (abs(months) // 12), "year"),
+        (sign * (abs(months) % 12), "mon"),
+        (days, "day"),
+    ):
+        if number:
+            plus = "+" if is_before and number > 0 else ""
+            parts.append(f"{plus}{number} {unit}{'' if number == 1 else 's'}")
+            is_before = number < 0
+    if milliseconds or not parts:
+        minutes, rest = divmod(abs(milliseconds), 60_000)
+        mark = "-" if milliseconds < 0 else "+" if is_before else ""
+        fraction = f"{rest % 1000:03}".rstrip("0")
+        seconds = f"{rest // 1000:02}{'.' * bool(fraction)}{fraction}"
+        parts.append(f"{mark}{minutes // 60:02}:{minutes % 60:02}:{seconds}")
+    return " ".join(parts).encode()
+
+
+def _interval_binary(value: Any) -> bytes:
+    months, days, milliseconds = _interval_parts(value)
+    return struct.pack("!qii", milliseconds * 1000, days, months)
+
+
+INTERVAL = PgType(1186, "interval", 16, "interval", _interval_text, _interval_binary)
+
 _PRIMITIVES = {
     "BOOLEAN": BOOL, "INTEGER": INT4, "BIGINT": INT8, "DOUBLE": FLOAT8, "STRING": TEXT, "BYTES": BYTEA,
     "DATE": DATE, "TIME": TIME, "TIMESTAMP": TIMESTAMP, "DECIMAL": NUMERIC,
@@ -290,6 +331,8 @@ def type_of(schema: SchemaInfo) -> PgType:
     if schema.type == "ARRAY":
         element = schema.member_schema
         return _ARRAYS.get(type_of(element), JSON) if element is not None else JSON
+    if schema.fields and tuple(field.name for field in schema.fields) == INTERVAL_FIELDS:
+        return INTERVAL
     return _PRIMITIVES.get(schema.type, JSON)
 
 

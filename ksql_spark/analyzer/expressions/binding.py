@@ -41,7 +41,7 @@ from ksql_spark.expressions import (
     TryCast,
     is_null,
 )
-from ksql_spark.functions import postgres, registry
+from ksql_spark.functions import postgres, postgres_times, registry
 from ksql_spark.functions.arithmetic import MOST_YEARS
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
@@ -117,13 +117,18 @@ def bind_expression(node: exp.Expr, scope: Scope) -> Expression:
         raise invalid(f"{type(node).__name__} is not supported here.", node)
     bound = rule(node, scope)
     if scope.postgres and not isinstance(node, exp.Paren):
-        written = node.name if isinstance(node, nodes.FunctionCall) else ""
-        with placed_at(node):
-            bound = postgres.meant(bound, written, lambda name, arguments: call(name, arguments, node))
+        bound = _of_postgres(bound, node)
     if isinstance(bound, (Call, MakeStruct)):
         checked_type(bound.type, node)
     # a function means the same everywhere, although it may be bound to an operator
     return bound if isinstance(node, nodes.FunctionCall) else _meant(bound, scope)
+
+
+def _of_postgres(bound: Expression, node: exp.Expr) -> Expression:
+    """``bound``, which a node is in KSQL, with PostgreSQL's meaning."""
+    written = node.name if isinstance(node, nodes.FunctionCall) else ""
+    with placed_at(node):
+        return postgres.meant(bound, written, lambda name, arguments: call(name, arguments, node))
 
 
 def bind_predicate(node: exp.Expr, scope: Scope) -> Expression:
@@ -219,11 +224,13 @@ def _arithmetic(node: exp.Expr, scope: Scope) -> Expression:
         bound = _calculated(
             _ARITHMETIC[type(part)], bound, bind_expression(part.expression, scope), part, scope
         )
-        bound = _meant(bound, scope)
+        bound = _meant(_of_postgres(bound, part) if scope.postgres else bound, scope)
     return bound
 
 
 def _calculated(symbol: str, left: Expression, right: Expression, node: exp.Expr, scope: Scope) -> Expression:
+    if scope.postgres:
+        symbol, left, right = postgres.operands(symbol, left, right)
     left, right = with_interval(symbol, left, right)
     if scope.ansi and is_numeric(widest := right.type if isinstance(left.type, Null) else left.type):
         left, right = typed_null(left, widest), typed_null(right, widest)
@@ -276,7 +283,8 @@ def _joined(word: str, operands: list[tuple[Expression, exp.Expr]], scope: Scope
         operands = []
         for (whole, place), *others in groups:
             for other, place in others:
-                whole = _meant(call(word, (whole, other), place), scope)
+                joined = call(word, (whole, other), place)
+                whole = _meant(_of_postgres(joined, place) if scope.postgres else joined, scope)
             operands.append((whole, place))
     return operands[0][0]
 
@@ -612,6 +620,8 @@ def _cast(node: exp.Cast, scope: Scope) -> Expression:
     is_known = can_cast(operand.type, target) or (scope.postgres and postgres.can_cast(operand.type, target))
     if not is_known:
         raise failure("CAST_UNSUPPORTED", node, problem=scope.problem, source=operand.type, target=target)
+    if scope.postgres and node.args["to"].name == "TIMESTAMPTZ":
+        return postgres_times.zoned(operand if operand.type == target else Cast(operand, target))
     if operand.type == target:
         return operand
     return (TryCast if isinstance(node, exp.TryCast) else Cast)(operand, target)
@@ -638,6 +648,8 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         return scope.grouping(node, scope)
     if scope.navigation is not None and node.name in NAVIGATION:
         return scope.navigation(node, scope)
+    if scope.postgres and (made := _of_postgres_alone(node, scope)) is not None:
+        return made
     with placed_at(node.this):
         spec = registry.require(node.name)
     if spec.kind is Kind.AGGREGATE:
@@ -661,6 +673,29 @@ def _call(node: nodes.FunctionCall, scope: Scope) -> Expression:
         arguments = [_criterion(a, node) for a in arguments]
     bound = call(node.name, arguments, node)
     return _as_list(bound) if bound.function == "ARRAY_CONTAINS" else bound
+
+
+def _of_postgres_alone(node: nodes.FunctionCall, scope: Scope) -> Expression | None:
+    """A call of a function that PostgreSQL has, and KSQL has not; None: KSQL has it, too."""
+    if node.name == "GENERATE_SERIES" and not node.meta.get("is_array"):
+        return _rows_of_series(node, scope)
+    makes = postgres_times.CALLED.get(node.name) or postgres.called(node.name)
+    if makes is None or node.order_by or node.condition is not None or node.distinct:
+        return None
+    with placed_at(node):
+        return makes(bind_arguments(node, scope), lambda name, arguments: call(name, arguments, node))
+
+
+def _rows_of_series(node: nodes.FunctionCall, scope: Scope) -> Expression:
+    """GENERATE_SERIES in a SELECT: a row for each element of the array that it is here."""
+    if scope.table_function is None:
+        raise failure("TABLE_FUNCTION_NOT_ALLOWED", node, name=node.name, clause=scope.clause)
+    array = node.copy()
+    array.meta["is_array"] = True
+    rows = nodes.FunctionCall(this=exp.to_identifier("EXPLODE"), arguments=[array])
+    rows.meta.update(node.meta)
+    rows.parent = node.parent
+    return scope.table_function(rows, scope)
 
 
 def _criterion(node: Expression, place: exp.Expr) -> Expression:

@@ -22,7 +22,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("NUMERIC", "NUMBER", "MONEY"), "DECIMAL(precision, scale)"),
     **dict.fromkeys(("BOOL", "BIT"), "BOOLEAN"),
     **dict.fromkeys(("BLOB", "BINARY", "VARBINARY", "BYTEA"), "BYTES"),
-    **dict.fromkeys(("DATETIME", "TIMESTAMPTZ", "TIMESTAMP_LTZ"), "TIMESTAMP"),
+    **dict.fromkeys(("DATETIME", "TIMESTAMP_LTZ"), "TIMESTAMP"),
     "ROW": "STRUCT",
 }
 

@@ -228,24 +228,32 @@ def _bind_joins(
         raise invalid(f"LATERAL cannot be the right side of a {node.kind} JOIN.", node.right)
     condition: Expression = Literal(True, BOOLEAN)
     both = (relations_of(left), relations_of(right))
-    if node.using:
-        condition, scope = _using(node, *both, scope)
+    merged = [(str(name.this), name) for name in node.using]
+    if node.natural:
+        merged = [(name, node) for name in _columns(both[0]) if name in _columns(both[1])]
+    if merged:
+        condition, scope = _using(node, merged, *both, scope)
     elif node.on is not None:
         on = replace(scope.at("JOIN ON"), relations=(*both[0], *both[1]), sub_query=None)
         condition = bind_predicate(node.on, on)
     return CompleteJoin(left, right, "INNER" if node.kind == "CROSS" else node.kind, condition), scope
 
 
+def _columns(relations: Sequence[BoundRelation]) -> list[str]:
+    """The names of the columns of relations."""
+    return list(dict.fromkeys(c.name for relation in relations for c in relation.schema.columns))
+
+
 def _using(
     node: nodes.Join,
+    names: Sequence[tuple[str, exp.Expr]],
     left: tuple[BoundRelation, ...],
     right: tuple[BoundRelation, ...],
     scope: Scope,
 ) -> tuple[Expression, Scope]:
     """The condition of USING, and the scope in which its names are those of both sides."""
     merged, parts = dict(scope.merged), []
-    for name in node.using:
-        text = str(name.this)
+    for text, name in names:
         sides = [replace(scope, relations=side).resolve("", text, name) for side in (left, right)]
         first, second = sides
         parts.append(compare("=", first, second, name, scope))
@@ -273,20 +281,29 @@ def _sub_query(
     kind = "EXISTS"
     type_: SqlType = BOOLEAN
     columns = root.schema.columns
-    if not isinstance(node, nodes.Exists) and len(columns) != 1:
-        what = "The sub-query of IN" if isinstance(node, nodes.InQuery) else "A sub-query that is a value"
-        raise invalid(f"{what} has one column; this one has {len(columns)}.", node.query)
-    operands: tuple[Expression, ...] = ()
+    written: list[exp.Expr] = []
     if isinstance(node, nodes.InQuery):
-        value = typed_null(bind_expression(node.this, scope), columns[0].type)
-        column = ColumnRef(columns[0].name, columns[0].type)
+        written = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+    if not isinstance(node, nodes.Exists) and len(columns) != max(len(written), 1):
+        what = "The sub-query of IN" if isinstance(node, nodes.InQuery) else "A sub-query that is a value"
+        count = f"{len(written)} columns" if len(written) > 1 else "one column"
+        raise invalid(f"{what} has {count}; this one has {len(columns)}.", node.query)
+    operands: tuple[Expression, ...] = ()
+    if written:
+        values = [
+            typed_null(bind_expression(e, scope), c.type) for e, c in zip(written, columns, strict=True)
+        ]
+        looked_for = values if scope.ansi else list(map(correlation.parameter, values))
+        own = [ColumnRef(column.name, column.type) for column in columns]
+        equal = [compare("=", *pair, node, scope) for pair in zip(own, looked_for, strict=True)]
         if scope.ansi:
-            kind, equal = "IN", compare("=", column, value, node, scope)
-            assert isinstance(equal, Call)
-            root = Project(root, (), (NamedExpression(column.name, equal.arguments[0]),))
-            operands = (equal.arguments[1],)
+            kind = "IN"
+            sides = [call.arguments for call in equal if isinstance(call, Call)]
+            items = (NamedExpression(c.name, side[0]) for c, side in zip(own, sides, strict=True))
+            root = Project(root, (), tuple(items))
+            operands = tuple(side[1] for side in sides)
         else:
-            root = Filter(root, compare("=", column, correlation.parameter(value), node, scope))
+            root = Filter(root, reduce(_and, equal))
     elif isinstance(node, nodes.ScalarQuery):
         kind, type_ = "", columns[0].type
     parameters = correlation.parameters

@@ -261,7 +261,7 @@ def bind_stream_joins(
     """
     for join in node.find_all(nodes.Join):
         if join.on is None:
-            what = "USING" if join.using else "CROSS JOIN"
+            what = "USING" if join.using else "NATURAL JOIN" if join.natural else "CROSS JOIN"
             raise invalid(
                 f"{what} is for pull queries: a join of a streaming query needs ON.", join.right,
                 hint="For instance: FROM a JOIN b ON a.id = b.id.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ksql_spark.analyzer.base.failures import check_comparable, invalid
+from ksql_spark.analyzer.base.failures import check_comparable, invalid, placed_at
 from ksql_spark.analyzer.base.naming import Names, item_name
 from ksql_spark.analyzer.base.scope import BoundRelation, Scope
 from ksql_spark.analyzer.expressions.aggregates import Aggregates
@@ -23,6 +23,7 @@ from ksql_spark.analyzer.expressions.binding import (
 from ksql_spark.analyzer.expressions.calls import call, typed_null
 from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.functions.postgres_times import as_interval
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS
@@ -71,9 +72,17 @@ def bind_items(
                 bound = bind_expression(node.this, scope)
                 if scope.untyped:
                     bound = typed_null(bound, STRING)
+                if scope.postgres and contains_interval(bound.type):
+                    bound = _interval(bound, node)
                 name = _merged_name(node, scope) or item_name(node, bound, names, is_ambiguous)
                 items.append(Item(name, bound, node))
     return items
+
+
+def _interval(bound: Expression, node: exp.Expr) -> Expression:
+    """A difference of times as PostgreSQL's interval."""
+    with placed_at(node):
+        return as_interval(bound, lambda name, arguments: call(name, arguments, node))
 
 
 def _merged_name(node: nodes.SelectItem, scope: Scope) -> str | None:

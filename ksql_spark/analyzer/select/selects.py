@@ -344,9 +344,13 @@ class _Binder:
         self, node: nodes.AllColumns, partition_by: tuple[NamedExpression, ...] | None
     ) -> Iterator[Item]:
         if partition_by is None or self._is_current_key(partition_by):
-            for name, type_ in self.source.scope.extra.items():
+            scope = self.source.scope
+            for name, type_ in scope.extra.items():
                 yield Item(name, ColumnRef(name, type_), node)
-            yield from expand_stars([node], self.source.relations, self._relation_star)
+            items = list(expand_stars([node], self.source.relations, self._relation_star))
+            if scope.postgres:  # the columns of USING come first
+                items.sort(key=lambda item: item.name not in scope.merged)
+            yield from items
             return
         for key in partition_by:
             yield Item(key.name, ColumnRef(key.name, key.expression.type), node)

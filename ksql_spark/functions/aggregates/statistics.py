@@ -93,6 +93,25 @@ SPECS: tuple[Spec, ...] = (
         spark_distinct=over_distinct(_variance),
         merge=True,
     ),
+    *(
+        aggregate(
+            name,
+            f"{description}; NULL for fewer than {least}.",
+            _NUMBERS,
+            lambda args, _, function=function: f"{function}({args[0]})",
+            Example(([1, 3, None],), result),
+            Example(([1],), 0.0 if least == "one value" else None),
+            merge=True,
+            is_ours=True,
+            parameters={"value": "a number"},
+            aliases=("VARIANCE",) if name == "VAR_SAMP" else (),
+        )
+        for name, description, function, least, result in (
+            ("STDDEV_POP", "The standard deviation of a population", "stddev_pop", "one value", 1.0),
+            ("VAR_POP", "The variance of a population", "var_pop", "one value", 1.0),
+            ("VAR_SAMP", "The sample variance", "var_samp", "two values", 2.0),
+        )
+    ),
     aggregate(
         "CORRELATION",
         "Pearson's correlation of two columns; NaN for fewer than two pairs or no variance.",
