@@ -875,7 +875,9 @@ SPECS: tuple[Spec, ...] = (
         "PG_SIMILAR_TO",
         "PostgreSQL's SIMILAR TO, with a constant pattern.",
         _similar_types,
-        lambda args, types: f"(ksql.regexp_extract({string(_similar(args[1:]))}, {args[0]}, 0) is not null)",
+        lambda args, types: (
+            f"if({args[0]} is null, NULL, ksql.regexp_extract({string(_similar(args[1:]))}, {args[0]}, 0) is not null)"
+        ),
         Example(("abc", "%(b|d)%"), True),
         Example(("abc", "(b|d)%"), False),
     ),

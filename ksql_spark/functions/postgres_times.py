@@ -97,19 +97,22 @@ def _converted(moment: str, source: str, target: str) -> str:
 
 
 def _from_zone(args: Sequence[str], _: Types) -> str:
-    """The moment of a clock; of two, where clocks are put back, the later one."""
+    """The moment of a clock: of two, where clocks are put back, the later one; as PostgreSQL determines it.
+
+    The clock has the zone's offset of the day before, or of the day after.
+    """
 
     def of(m: str, zone: str) -> str:
-        first = _converted(m, zone, "'UTC'")
+        def clock(moment: str) -> str:
+            return _converted(moment, string("UTC"), zone)
 
-        def later(u: str) -> str:
-            shifted = [f"{u} + make_dt_interval(0, 0, {minutes})" for minutes in (60, 30)]
-            tests = "".join(f"if({_converted(one, string('UTC'), zone)} = {m}, {one}, " for one in shifted)
-            return f"{tests}{u}))"
+        def by(day: str) -> str:
+            return f"({m} - ({clock(day)} - {day}))"
 
-        return f"if({m} is null, NULL, {let(first, later)})"
+        days = [f"({m} {sign} make_dt_interval(1))" for sign in "-+"]
+        return lets([by(day) for day in days], lambda a, b: f"if({clock(b)} = {m}, {b}, {a})")
 
-    return lets(args, of)
+    return lets(args, lambda m, zone: f"if({m} is null, NULL, {of(m, zone)})")
 
 
 def _to_zone(args: Sequence[str], _: Types) -> str:

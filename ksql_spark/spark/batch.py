@@ -253,6 +253,9 @@ class _Builder:
             text = f"{sub_query.kind}({self.query(sub_query.root)})"
             if sub_query.kind == "IN":
                 text = f"({', '.join(map(self._lower, sub_query.operands))}) {text}"
+                if not isinstance(node, nodes.Filter):
+                    # as a value, Spark's IN and NOT IN are false where they are NULL
+                    text = f"CASE WHEN {text} THEN true WHEN NOT ({text}) THEN false END"
             names.append(f"__value_{next(self._numbers)}")
             texts.append(f"{text} AS {names[-1]}")
             self._computed[sub_query] = names[-1]

@@ -72,3 +72,5 @@ SELECT id, generate_series(5, 1, -2) AS n, unnest(ARRAY['a', 'b']) AS t FROM ord
 SELECT id, generate_series(ordered, ordered + INTERVAL '2 days', INTERVAL '1 day') AS t FROM orders WHERE id < 3
 SELECT id, generate_series(day, DATE '2026-03-06', INTERVAL '1 month') AS t FROM orders WHERE id = 1
 SELECT generate_series(1, 3, 0) FROM orders
+SELECT id FROM orders WHERE quantity NOT IN (SELECT quantity FROM orders WHERE id < 3) ORDER BY id
+SELECT id, quantity IN (SELECT quantity FROM orders WHERE id < 3), quantity NOT IN (SELECT quantity FROM orders WHERE id < 3), quantity IN (SELECT quantity FROM orders), quantity IN (SELECT quantity FROM orders WHERE id > 9) FROM orders ORDER BY id

@@ -58,7 +58,7 @@ def table(theirs: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
     return theirs
 
 
-@pytest.mark.parametrize(("title", "statement"), statements())
+@pytest.mark.parametrize(("title", "statement"), statements(), ids=lambda text: text[:60])
 def test_a_statement(title: str, statement: str, ours: Ours, table: psycopg.Connection[Any]) -> None:
     expected = asked(table, statement)
     job = ours.job(with_rows(statement))
@@ -66,7 +66,8 @@ def test_a_statement(title: str, statement: str, ours: Ours, table: psycopg.Conn
     if isinstance(mine, str) or isinstance(expected, str):
         assert mine == expected
         return
-    if "order by" not in statement.lower().rpartition(")")[2]:
+    is_ordered = title == statement and "order by" in statement.lower().rpartition(")")[2]
+    if not is_ordered:  # the ORDER BY of tools leaves ties open
         mine, expected = sorted(mine, key=str), sorted(expected, key=str)
     same = [len(a) == len(b) and all(map(is_same, a, b)) for a, b in zip(mine, expected, strict=False)]
     assert len(mine) == len(expected), (mine, expected)

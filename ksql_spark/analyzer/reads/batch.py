@@ -12,6 +12,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
+from sqlglot import exp
+
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.clauses import IN_SUB_QUERIES, check_clauses
 from ksql_spark.analyzer.base.failures import check_comparable, invalid
