@@ -279,7 +279,7 @@ class ExpressionParser(Cursor):
         return left
 
     def _comparison(self, operator: type[exp.Expression], left: exp.Expr, start: int) -> exp.Expr:
-        """An operator behind ``left``, and what it is compared with: a value, a row, ALL or ANY of a query."""
+        """An operator behind ``left``, and what that is compared with: a value, a row, ALL or ANY (query)."""
         self._advance()
         if self.is_word("ALL", "ANY", "SOME") and self._opens_query(1):
             is_all = self.expect_one_of("ALL", "ANY", "SOME") == "ALL"
@@ -580,7 +580,7 @@ class ExpressionParser(Cursor):
         return "OVERLAY", arguments
 
     def _interval_parts(self) -> _Spelt:
-        """``days => 1, …`` of MAKE_INTERVAL, or its arguments in their order; those that are missing are 0."""
+        """``days => 1, …`` of MAKE_INTERVAL, or its arguments in their order; what is missing is 0."""
         start = self._index
         given: dict[str, exp.Expr] = {}
         for name in INTERVAL_PARTS:
@@ -604,7 +604,7 @@ class ExpressionParser(Cursor):
         return self.any_expression()
 
     def _over(self, call: nodes.FunctionCall, start: int) -> nodes.WindowFunction:
-        """``OVER (…)``, ``OVER name`` or ``OVER (name …)`` after a call; who reads WINDOW puts in what it is."""
+        """``OVER (…)``, ``OVER name`` or ``OVER (name …)`` after a call; a name is replaced behind WINDOW."""
         self._advance()
         if not self.is_symbol(TokenType.L_PAREN):
             place, name = self._index, self.name()
@@ -615,8 +615,9 @@ class ExpressionParser(Cursor):
         place, base = self._index, None
         if self.is_name() and not self.is_word("PARTITION", "ORDER", "ROWS", "RANGE"):
             base = (str(self.name().this), place)
-        node = self.build(nodes.WindowFunction, start, this=call, **self.window_parts())
+        parts = self.window_parts()
         self.expect_symbol(TokenType.R_PAREN, ")")
+        node = self.build(nodes.WindowFunction, start, this=call, **parts)
         if base is not None:
             node.meta["window"] = base
         return node

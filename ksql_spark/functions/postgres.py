@@ -10,8 +10,8 @@ A value that has no result is an error with PostgreSQL's code: ``refusing``.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
@@ -308,6 +308,14 @@ def _trimmed_types(types: Types, _: Sequence[Any]) -> Resolved | None:
     return Resolved(tuple(types), STRING) if 1 <= len(types) <= 2 and set(types) == {STRING} else None
 
 
+def _trimmed(words: str) -> Lowering:
+    return lambda args, _: f"trim({words} {args[1] if len(args) > 1 else string(' ')} FROM {args[0]})"
+
+
+def _shifted_date(sign: str) -> Lowering:
+    return lambda args, _: f"date_add({args[0]}, {sign}({args[1]}))"
+
+
 def _overlay_types(types: Types, _: Sequence[Any]) -> Resolved | None:
     given = (STRING, STRING, INTEGER, INTEGER)[: len(types)]
     return Resolved(given, STRING) if len(types) in (3, 4) and tuple(types) == given else None
@@ -317,7 +325,8 @@ def _overlaid(args: Sequence[str], types: Types) -> str:
     wrong = refusing("22011", string("negative substring length not allowed"), STRING)
 
     def of(text: str, other: str, first: str, count: str) -> str:
-        whole = f"concat(substring({text}, 1, {first} - 1), {other}, substring({text}, greatest({first} + {count}, 1)))"
+        before, after = f"1, {first} - 1", f"greatest({first} + {count}, 1)"
+        whole = f"concat(substring({text}, {before}), {other}, substring({text}, {after}))"
         return f"if({first} < 1, {wrong}, {whole})"
 
     return lets([*args, f"char_length({args[1]})"][:4], of)
@@ -328,7 +337,8 @@ def _split_part(args: Sequence[str], _: Types) -> str:
 
     def of(text: str, delimiter: str, number: str) -> str:
         # split_part of Spark finds no part of an empty text, and all of the text without a delimiter
-        whole = f"if({delimiter} = '', if({number} in (1, -1), {text}, ''), split_part({text}, {delimiter}, {number}))"
+        undivided = f"if({number} in (1, -1), {text}, '')"
+        whole = f"if({delimiter} = '', {undivided}, split_part({text}, {delimiter}, {number}))"
         return f"if({number} = 0, {zero}, {whole})"
 
     return lets(args, of)
@@ -349,6 +359,13 @@ def _similar_types(types: Types, literals: Sequence[Any]) -> Resolved | None:
     except InvalidRegex as error:
         raise refused("2201B", f"invalid regular expression: {error}") from None
     return Resolved(tuple(types), BOOLEAN)
+
+
+def _is_similar(args: Sequence[str], _: Types) -> str:
+    pattern = string(_similar(args[1:]))
+    return let(
+        args[0], lambda t: f"if({t} is null, NULL, ksql.regexp_extract({pattern}, {t}, 0) is not null)"
+    )
 
 
 def _similar(literals: Sequence[str]) -> str:
@@ -841,9 +858,7 @@ SPECS: tuple[Spec, ...] = (
             name,
             f"PostgreSQL's {name[3:]}: of blanks, or of any of some characters.",
             _trimmed_types,
-            lambda args, _, words=words: (
-                f"trim({words} {args[1] if len(args) > 1 else string(' ')} FROM {args[0]})"
-            ),
+            _trimmed(words),
             Example(("  ab ",), expected),
             limits=BY_ARGUMENTS,
         )
@@ -875,9 +890,7 @@ SPECS: tuple[Spec, ...] = (
         "PG_SIMILAR_TO",
         "PostgreSQL's SIMILAR TO, with a constant pattern.",
         _similar_types,
-        lambda args, types: (
-            f"if({args[0]} is null, NULL, ksql.regexp_extract({string(_similar(args[1:]))}, {args[0]}, 0) is not null)"
-        ),
+        _is_similar,
         Example(("abc", "%(b|d)%"), True),
         Example(("abc", "(b|d)%"), False),
     ),
@@ -892,13 +905,13 @@ SPECS: tuple[Spec, ...] = (
     *(
         dialect_spec(
             name,
-            f"PostgreSQL's {sign} of a date and a number of days.",
+            f"PostgreSQL's {sign or '+'} of a date and a number of days.",
             fixed(DATE, INTEGER, result=DATE),
-            lambda args, _, sign=sign: f"date_add({args[0]}, {'-' if sign == '-' else ''}({args[1]}))",
+            _shifted_date(sign),
             Example((Typed("2024-02-28", DATE), 2), expected),
         )
         for name, sign, expected in (
-            ("PG_DATE_ADD", "+", "2024-03-01"),
+            ("PG_DATE_ADD", "", "2024-03-01"),
             ("PG_DATE_SUBTRACT", "-", "2024-02-26"),
         )
     ),

@@ -304,56 +304,62 @@ class Reader:
 
     def text(self, value: str, type_: SqlType) -> str:
         """Spark SQL text of the TIMESTAMP that a text has, which fails where it has none."""
-        groups = {}
-        for number, piece in enumerate(self._elements, 1):
+        groups: dict[str, tuple[Piece, str]] = {}
+        for place, piece in enumerate(self._elements, 1):
             assert piece.element is not None, "it has a group"
-            groups[piece.element.reads] = (piece, f"regexp_extract({{0}}, {string(self.regex)}, {number})")
-        wrong = f"concat('invalid value \"', {{0}}, '\" for the pattern')"
+            groups[piece.element.reads] = (piece, f"regexp_extract({{0}}, {string(self.regex)}, {place})")
 
-        def number(reads: str, missing: int) -> str:
-            if reads not in groups:
-                return str(missing)
-            piece, group = groups[reads]
-            assert piece.element is not None, "it has a group"
-            if piece.element.of:
-                names = ", ".join(string(name.upper()) for name in piece.element.of)
-                found = f"array_position(array({names}), upper({group}))"
-                return f"if({group} = '', {missing}, cast({found} as int))"
-            whole = f"cast({group} as int)"
-            if reads == "year" and piece.text.upper() != "YYYY":
-                partial = f"if({whole} < 70, 2000, if({whole} < 100, 1900, if({whole} < 520, 2000, 1000)))"
-                whole = f"if(length({group}) < 4, {whole} + {partial}, {whole})"
-            if reads == "fraction":
-                whole = f"cast(rpad({group}, greatest(length({group}), {piece.element.width}), '0') as int)"
-            return f"if({group} = '', {missing}, {whole})"
+        def part(reads: str, missing: int) -> str:
+            return _number(*groups[reads], missing) if reads in groups else str(missing)
 
-        hour = number("hour", 0)
+        hour = part("hour", 0)
         if "hour of 12" in groups:
-            hour = f"({number('hour of 12', 12)} % 12 + 12 * ({number('half of day', 1)} - 1))"
-        second = f"({number('second', 0)} + cast(0 as decimal(8, 6)))"
-        if "fraction" in groups:
-            digits = groups["fraction"][0].element
-            assert digits is not None, "it has a group"
-            second = (
-                f"cast({number('second', 0)} + {number('fraction', 0)} / {10**digits.width} as decimal(8, 6))"
-            )
-        made = f"make_timestamp({number('year', 0)}, {number('month', 1)}, {number('day', 1)}, {hour}, {number('minute', 0)}, {second})"
+            hour = f"({part('hour of 12', 12)} % 12 + 12 * ({part('half of day', 1)} - 1))"
+        fraction = "0"
+        if "fraction" in groups and (element := groups["fraction"][0].element) is not None:
+            fraction = f"{part('fraction', 0)} / {10**element.width}"
+        second = f"cast({part('second', 0)} + {fraction} as decimal(8, 6))"
+        days = f"{part('year', 0)}, {part('month', 1)}, {part('day', 1)}"
+        made = f"make_timestamp({days}, {hour}, {part('minute', 0)}, {second})"
         if "day of year" in groups:
-            made = f"({made} + make_dt_interval({number('day of year', 1)} - 1))"
+            made = f"({made} + make_dt_interval({part('day of year', 1)} - 1))"
         if "second of day" in groups:
-            made = f"({made} + make_dt_interval(0, 0, 0, {number('second of day', 0)}))"
+            made = f"({made} + make_dt_interval(0, 0, 0, {part('second of day', 0)}))"
         ranges = [
-            f"{number(reads, low)} not between {low} and {high}"
+            f"{part(reads, low)} not between {low} and {high}"
             for reads, (low, high) in _RANGES.items()
             if reads in groups
         ]
-        out = " or ".join(ranges) or "false"
-        range_ = f"concat('date/time field value out of range: \"', {{0}}, '\"')"
-        template = (
-            f"if({{0}} is null, NULL, if(not {{0}} rlike {string(self.regex)}, {refusing('22007', wrong, type_)}, "
-            f"if({out}, {refusing('22008', range_, type_)}, coalesce({made}, {refusing('22008', range_, type_)}))))"
+        wrong = refusing("22007", "concat('invalid value for the pattern: \"', {0}, '\"')", type_)
+        out = refusing("22008", "concat('date/time field value out of range: \"', {0}, '\"')", type_)
+        whole = (
+            f"if({{0}} is null, NULL, if(not {{0}} rlike {string(self.regex)}, {wrong}, "
+            f"if({' or '.join(ranges) or 'false'}, {out}, coalesce({made}, {out}))))"
         )
-        return let(value, lambda v: template.replace("{0}", v))
+        return let(value, lambda v: whole.replace("{0}", v))
+
+
+def _whole_year(number: int) -> int:
+    """A year that is written with less than four digits: the one that is next to 2020."""
+    if number < 70:
+        return number + 2000
+    return number + (1900 if number < 100 else 2000 if number < 520 else 1000)
+
+
+def _number(piece: Piece, group: str, missing: int) -> str:
+    """Spark SQL text: the number that an element reads from its group; ``missing``: the group is empty."""
+    assert piece.element is not None, "it has a group"
+    if piece.element.of:
+        names = ", ".join(string(name.upper()) for name in piece.element.of)
+        number = f"cast(array_position(array({names}), upper({group})) as int)"
+    elif piece.element.reads == "fraction":
+        number = f"cast(rpad({group}, greatest(length({group}), {piece.element.width}), '0') as int)"
+    else:
+        number = f"cast({group} as int)"
+    if piece.element.reads == "year" and piece.text.upper() != "YYYY":
+        century = f"if({number} < 70, 2000, if({number} < 100, 1900, if({number} < 520, 2000, 1000)))"
+        number = f"if(length({group}) < 4, {number} + {century}, {number})"
+    return f"if({group} = '', {missing}, {number})"
 
 
 def _separator(one: str) -> str:

@@ -25,7 +25,7 @@ from ksql_spark.functions.postgres import (
 )
 from ksql_spark.functions.postgres_patterns import Reader, written
 from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
-from ksql_spark.functions.spec import MAX_BYTES, MAX_ELEMENTS, Example, Resolved, Spec, Typed
+from ksql_spark.functions.spec import MAX_BYTES, MAX_ELEMENTS, Example, Lowering, Resolved, Spec, Typed
 from ksql_spark.instants import INTERVAL_FIELDS
 from ksql_spark.types import (
     BIGINT,
@@ -82,6 +82,10 @@ def _read_types(result: SqlType) -> Callable[[Types, Sequence[Any]], Resolved | 
         return Resolved((STRING, STRING), result)
 
     return typing
+
+
+def _reading(result: SqlType) -> Lowering:
+    return lambda args, _: f"cast({Reader(_plain(args[1])).text(args[0], result)} as {spark_type(result)})"
 
 
 def _plain(text: str) -> str:
@@ -167,15 +171,14 @@ def _age(args: Sequence[str], types: Types) -> str:
     """Years, months and days by the calendar, as in PostgreSQL's timestamp_age."""
 
     def of(a: str, b: str) -> str:
-        early, late = f"least({a}, {b})", f"greatest({a}, {b})"
-        return lets(
-            [early, late], lambda e, l: _between(e, l, f"if({a} < {b}, -1, 1)", f"{a} is null or {b} is null")
-        )
+        sign, is_missing = f"if({a} < {b}, -1, 1)", f"{a} is null or {b} is null"
+        ages = lets([f"least({a}, {b})", f"greatest({a}, {b})"], lambda e, late: _between(e, late, sign))
+        return f"if({is_missing}, NULL, {ages})"
 
     return lets(args, of)
 
 
-def _between(e: str, late: str, sign: str, is_missing: str) -> str:
+def _between(e: str, late: str, sign: str) -> str:
     clocks = [f"pmod(unix_millis({one}), {_DAY_MS}L)" for one in (late, e)]
     time = f"({clocks[0]} - {clocks[1]})"
     is_borrowed = f"if({time} < 0, 1, 0)"
@@ -184,8 +187,7 @@ def _between(e: str, late: str, sign: str, is_missing: str) -> str:
     months = f"((year({late}) - year({e})) * 12 + month({late}) - month({e}) - {less})"
     whole_days = f"({days} + {less} * day(last_day({e})))"
     whole_time = f"({time} + {is_borrowed} * {_DAY_MS}L)"
-    made = _interval(*(f"{sign} * {part}" for part in (months, whole_days, whole_time)))
-    return f"if({is_missing}, NULL, {made})"
+    return _interval(*(f"{sign} * {part}" for part in (months, whole_days, whole_time)))
 
 
 def _of_difference(args: Sequence[str], types: Types) -> str:
@@ -434,6 +436,8 @@ CALLED: dict[str, Callable[[list[Expression], Resolve], Expression | None]] = {
 
 _MOMENT = Typed("2026-03-08T14:05:06.250", TIMESTAMP)
 
+_A_DAY_AND_MORE = Literal(90_061_500, INTERVAL)
+
 SPECS: tuple[Spec, ...] = (
     dialect_spec(
         "PG_TO_CHAR",
@@ -449,9 +453,7 @@ SPECS: tuple[Spec, ...] = (
             name,
             f"PostgreSQL's {shown} of a text with a pattern.",
             _read_types(result),
-            lambda args, _, result=result: (
-                f"cast({Reader(_plain(args[1])).text(args[0], result)} as {spark_type(result)})"
-            ),
+            _reading(result),
             Example((text, pattern), expected),
         )
         for name, shown, result, text, pattern, expected in (
@@ -496,12 +498,16 @@ SPECS: tuple[Spec, ...] = (
         "A difference of times as PostgreSQL's interval.",
         lambda types, _: Resolved(tuple(types), PG_INTERVAL),
         _of_difference,
+        Example((_A_DAY_AND_MORE,), dict(zip(INTERVAL_FIELDS, (0, 1, 3_661_500), strict=True))),
     ),
     dialect_spec(
         "PG_INTERVAL_PART",
         "PostgreSQL's EXTRACT of an interval.",
         _part_types,
         _part,
+        Example(
+            ("second", Call("PG_OF_DIFFERENCE", (_A_DAY_AND_MORE,), PG_INTERVAL)), PythonDecimal("1.500000")
+        ),
     ),
     dialect_spec(
         "PG_SERIES",
@@ -517,12 +523,17 @@ SPECS: tuple[Spec, ...] = (
         "An INTERVAL, so many times.",
         _times_types,
         _times,
+        Example((_A_DAY_AND_MORE, 0.0), 0),
     ),
     dialect_spec(
         "PG_DATE_BIN",
         "PostgreSQL's DATE_BIN: the start of the interval that a time is in.",
         fixed(INTERVAL, TIMESTAMP, TIMESTAMP, result=TIMESTAMP),
         _binned,
+        Example(
+            (Literal(900_000, INTERVAL), _MOMENT, Typed("2026-01-01T00:00:00", TIMESTAMP)),
+            "2026-03-08T14:00:00.000",
+        ),
     ),
     dialect_spec(
         "PG_MAKE_DATE",

@@ -21,15 +21,16 @@ from tests.spark.postgres_answers import Ours, asked, is_same
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 ROWS = """SELECT * FROM (VALUES
-  (1, 'ann', 12.50::numeric(9, 2), 3, 1.5::float8, '2026-01-05 10:07:31.25'::timestamp, '2026-01-05'::date, true,
-    ARRAY['a', 'b']),
-  (2, 'bob', 7.25::numeric(9, 2), 1, -2.0::float8, '2026-01-05 23:59:59'::timestamp, '2026-01-06'::date, false,
-    ARRAY['c']),
+  (1, 'ann', 12.50::numeric(9, 2), 3, 1.5::float8, '2026-01-05 10:07:31.25'::timestamp, '2026-01-05'::date,
+    true, ARRAY['a', 'b']),
+  (2, 'bob', 7.25::numeric(9, 2), 1, -2.0::float8, '2026-01-05 23:59:59'::timestamp, '2026-01-06'::date,
+    false, ARRAY['c']),
   (3, 'ann', 100.00::numeric(9, 2), 7, 0.25::float8, '2026-01-17 00:00:00'::timestamp, NULL::date, true,
     ARRAY['z']),
-  (4, NULL, 3.00::numeric(9, 2), NULL::int, NULL::float8, '2026-03-08 02:30:00'::timestamp, '2024-02-29'::date,
-    NULL::boolean, NULL::text[]),
-  (5, 'Nina', NULL::numeric(9, 2), 2, 8.0::float8, NULL::timestamp, '2026-01-31'::date, true, ARRAY['a', NULL])
+  (4, NULL, 3.00::numeric(9, 2), NULL::int, NULL::float8, '2026-03-08 02:30:00'::timestamp,
+    '2024-02-29'::date, NULL::boolean, NULL::text[]),
+  (5, 'Nina', NULL::numeric(9, 2), 2, 8.0::float8, NULL::timestamp, '2026-01-31'::date, true,
+    ARRAY['a', NULL])
 ) AS v (id, customer, amount, quantity, price, ordered, day, paid, tags)"""
 NAMES = {
     "table": "orders", "key": "id", "text": "customer", "number": "amount", "time": "ordered", "date": "day",

@@ -7,7 +7,7 @@ NULLs are sorted last in both directions, unless NULLS FIRST is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -230,7 +230,7 @@ def _bind_joins(
         raise invalid(f"LATERAL cannot be the right side of a {node.kind} JOIN.", node.right)
     condition: Expression = Literal(True, BOOLEAN)
     both = (relations_of(left), relations_of(right))
-    merged = [(str(name.this), name) for name in node.using]
+    merged: list[tuple[str, exp.Expr]] = [(str(name.this), name) for name in node.using]
     if node.natural:
         merged = [(name, node) for name in _columns(both[0]) if name in _columns(both[1])]
     if merged:

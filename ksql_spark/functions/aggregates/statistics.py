@@ -25,6 +25,10 @@ def _retractable(columns: int) -> Lowering:
     return lower
 
 
+def _by(function: str) -> Lowering:
+    return lambda args, _: f"{function}({args[0]})"
+
+
 def _variance(values: str, _: SqlType) -> str:
     """The sample variance of an ARRAY's elements; 0.0 for fewer than two."""
     s, x = variable(values, "s"), variable(values, "x")
@@ -98,7 +102,7 @@ SPECS: tuple[Spec, ...] = (
             name,
             f"{description}; NULL for fewer than {least}.",
             _NUMBERS,
-            lambda args, _, function=function: f"{function}({args[0]})",
+            _by(function),
             Example(([1, 3, None],), result),
             Example(([1],), 0.0 if least == "one value" else None),
             merge=True,

@@ -1,4 +1,4 @@
-"""What tools for charts send over PostgreSQL's port: a file of SQL for each, a statement for each kind of chart.
+"""What tools send over PostgreSQL's port: a file of SQL for each, with a statement for each kind of chart.
 
 The statements have the forms that the tools generate, in words of our own. Names of a table and its columns
 are in braces: ``{table}``, ``{key}``, and a column of a type each.

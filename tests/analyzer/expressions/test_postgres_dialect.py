@@ -38,6 +38,8 @@ def store() -> MetaStore:
         ("DATE_PART('isodow', dt)", "DOUBLE", "BIGINT"),
         ("d / k", "DOUBLE", "DOUBLE"),
         ("s || 'x'", "STRING", "STRING"),
+        ("dt + INTERVAL '1 day'", "TIMESTAMP", "DATE"),
+        ("1 / 3.0 + 0", "DECIMAL(38, 20)", "DECIMAL(18, 6)"),
     ],
 )
 def test_types_of_expressions(store: MetaStore, expression: str, type_: str, ksql: str) -> None:
@@ -76,6 +78,18 @@ def test_types_of_aggregates(store: MetaStore, expression: str, type_: str, ksql
         ("CAST('soon' AS TIMESTAMP)", "22007", "invalid input syntax"),
         ("REGEXP_REPLACE(s, 'a', 'b')", "0A000", "SET ksql.sql.dialect = 'ksqldb' gives KSQL's"),
         ("LOG(2, d)", "0A000", r"LN\(x\) / LN\(base\)"),
+        ("TO_CHAR(dt, 'YYYY-MMxDD')", "0A000", 'element that is not known: "xDD", at character 8'),
+        ("TO_TIMESTAMP(s, 'YYYY WW')", "0A000", 'element "WW" of a pattern is only written'),
+        ("TO_DATE(s, s)", "0A000", "The pattern has to be a literal"),
+        ("TO_CHAR(n, '999')", "0A000", "TO_CHAR takes a timestamp or a date here, not BIGINT"),
+        ("NOW() AT TIME ZONE 'UTC+2'", "0A000", "write its name, such as America/New_York"),
+        ("NOW() AT TIME ZONE 'Europe/Berlim'", "22023", 'time zone "Europe/Berlim" not recognized'),
+        ("EXTRACT(DOW FROM AGE(dt))", "0A000", 'unit "dow" not supported for type interval'),
+        ("EXTRACT(HOUR FROM INTERVAL '36 hours')", "0A000", "Only the difference of two times"),
+        ("MAKE_INTERVAL(months => 1, days => 1)", "0A000", "MAKE_INTERVAL takes years and months here, or"),
+        ("s SIMILAR TO '(a'", "2201B", "invalid regular expression"),
+        ("s SIMILAR TO s", "0A000", "pattern of SIMILAR TO has to be a literal"),
+        ("SUBSTRING(s FROM s)", "0A000", "regular expression of SUBSTRING has to be a literal"),
     ],
 )
 def test_what_is_refused(store: MetaStore, expression: str, state: str, message: str) -> None:
@@ -97,6 +111,46 @@ def test_nulls_are_the_largest(store: MetaStore, order: str, is_first: bool) -> 
         job = bind(query, store, **POSTGRES)
         assert isinstance(job, Job) and isinstance(job.root, Sort)
         assert job.root.by[0].nulls_first is is_first
+
+
+@pytest.mark.parametrize(
+    ("expression", "type_"),
+    [
+        ("dt - dt", "INTEGER"),
+        ("dt - 7", "DATE"),
+        ("MOD(n, 2)", "BIGINT"),
+        ("TO_CHAR(dt, 'YYYY')", "STRING"),
+        ("AGE(dt, dt)", "STRUCT<`PG_MONTHS` INTEGER, `PG_DAYS` INTEGER, `PG_MILLISECONDS` BIGINT>"),
+        ("EXTRACT(EPOCH FROM NOW() - LOCALTIMESTAMP)", "DECIMAL(25, 6)"),
+    ],
+)
+def test_types_of_what_ksql_has_not(store: MetaStore, expression: str, type_: str) -> None:
+    (item,) = bind(f"SELECT {expression} FROM t;", store, **POSTGRES).items
+    assert str(item.expression.type) == type_
+    with pytest.raises(KsqlError):
+        bind(f"SELECT {expression} FROM t;", store)
+
+
+@pytest.mark.parametrize(
+    ("written", "constant"),
+    [
+        ("TO_TIMESTAMP('2026-01-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')", "2026-01-01T00:00:00.000"),
+        ("TO_TIMESTAMP('1 Feb 26 1:30 PM', 'DD Mon YY HH12:MI AM')", "2026-02-01T13:30:00.000"),
+        ("TIMESTAMP '2026-01-01' AT TIME ZONE 'UTC'", "2026-01-01T00:00:00.000"),
+    ],
+)
+@pytest.mark.parametrize("column", ["ts", "ROWTIME"])
+def test_a_range_of_times_is_one_of_constants(column: str, written: str, constant: str) -> None:
+    store = MetaStore()
+    run(
+        "CREATE SOURCE TABLE t (ts TIMESTAMP PRIMARY KEY, n INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON');"
+        "CREATE STREAM s (ts TIMESTAMP, n INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
+        store,
+    )
+    for source, operator in (("t", "="), ("s", ">="), ("s", "<")):
+        query = f"SELECT n FROM {source} WHERE {column} {operator} "
+        plain = bind(f"{query} CAST('{constant}' AS TIMESTAMP);", store, **POSTGRES)
+        assert bind(f"{query} {written};", store, **POSTGRES) == plain
 
 
 def test_a_key_is_still_looked_up(store: MetaStore) -> None:
