@@ -67,22 +67,31 @@ def is_for_engine(query: exp.Expr, is_of_catalog: Callable[[str], bool]) -> bool
             )
             is_plain &= to in _EXACT_CASTS or is_int
         elif isinstance(node, (exp.Add, exp.Sub)):
-            sides = (node.this.unnest(), node.expression.unnest())
-            is_plain &= any(
-                isinstance(one, (exp.CurrentTimestamp, exp.CurrentDate, exp.Interval))
-                or (
-                    isinstance(one, exp.Cast)
-                    and one.to.is_type("timestamp", "timestamptz", "date", "interval")
-                )
-                for one in sides
-            )
+            is_plain &= _shifts_a_time(node)
     return not is_plain
+
+
+def _shifts_a_time(node: exp.Add | exp.Sub) -> bool:
+    """Whether a time and an interval are added; of two times, SQLite has no difference."""
+    sides = (node.this.unnest(), node.expression.unnest())
+
+    def is_a(one: exp.Expr, *types: str) -> bool:
+        return isinstance(one, exp.Cast) and bool(one.to.is_type(*types))
+
+    if any(isinstance(one, exp.Interval) or is_a(one, "interval") for one in sides):
+        return True
+    times = [
+        isinstance(one, (exp.CurrentTimestamp, exp.CurrentDate))
+        or is_a(one, "timestamp", "timestamptz", "date")
+        for one in sides
+    ]
+    return sum(times) == 1 and any(isinstance(one, exp.Literal) for one in sides)
 
 
 #: nodes of functions that only the catalog has
 _OF_CATALOG = (
     exp.CurrentVersion, exp.CurrentCatalog, exp.CurrentDatabase, exp.CurrentSchema, exp.CurrentUser,
-    exp.SessionUser, exp.GenerateSeries, exp.Unnest, exp.Explode, exp.StringToArray,
+    exp.SessionUser, exp.StringToArray,
     exp.RegexpLike, exp.RegexpILike, exp.Operator, exp.CurrentSchemas, exp.Format, exp.ArrayToString, exp.Any,
 )  # fmt: skip
 
