@@ -1,6 +1,7 @@
 """``ksql-spark doctor``: checks whether a server can run on this machine, and says what to do if not.
 
-Each check is a function of the server's configuration; CHECKS has them in order.
+Each check is a function of the server's configuration; CHECKS has them in order. With ``--tools``, it tries
+what tools for charts send on a running server instead (`ksql_spark.tools.charts`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ksql_spark.services.memory import available as available_memory
 from ksql_spark.services.memory import heap as heap_of
 from ksql_spark.services.memory import total as total_memory
 from ksql_spark.services.registry import JAVA_VERSION as JAVA_OF_REGISTRY
+from ksql_spark.tools.charts.checking import check_tools
 
 #: disk space for JVM artifacts, class archives and a small server's data, bytes
 DISK = 2 * GIGABYTE
@@ -257,6 +259,9 @@ def main(argv: Sequence[str]) -> int:
     except KsqlError as error:
         print(f"ksql-spark doctor: {error.message}", file=sys.stderr)
         return 2
+    if options.tools is not None:
+        address = config["ksql.postgres.listener"] or "127.0.0.1:5433"
+        return check_tools(options.tools or f"postgresql://ksql@{address}/ksql", options.table or [])
     width = max(map(len, CHECKS))
     is_bad = False
     for name, check in CHECKS.items():
@@ -278,4 +283,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="the Kafka brokers")
     parser.add_argument("--listen", metavar="HOST:PORT", help="the address of the REST API")
     parser.add_argument("--data-dir", metavar="DIR", help="directory for all persistent data")
+    parser.add_argument(
+        "--tools",
+        metavar="URL",
+        nargs="?",
+        const="",
+        help="instead, run what tools for charts send over a running server's streams and tables, and list "
+        "which charts would fail; URL: postgresql://user:password@host:port/ksql",
+    )
+    parser.add_argument(
+        "--table", metavar="NAME", action="append", help="with --tools: only this one, or these"
+    )
     return parser

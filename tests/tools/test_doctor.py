@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import socket
 from pathlib import Path
 
 import pytest
 
 from ksql_spark.config import Config
+from ksql_spark.engine import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka import admin
+from ksql_spark.server.postgres.statements import split, statement
 from ksql_spark.services import artifacts, java
 from ksql_spark.shell.main import main
 from ksql_spark.tools import doctor
+from ksql_spark.tools.charts import COLUMNS, charts
+from tests.server.fake_engine import FakeStream
+from tests.server.postgres.port import PgEngine, Port
 
 
 def config(tmp_path: Path, **given: str) -> Config:
@@ -120,3 +126,40 @@ def test_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--nonsense"]) == 2
     assert main(["doctor", "--properties", "/nowhere"]) == 2
     assert "ksql-spark doctor: " in capsys.readouterr().err
+
+
+class Charts(PgEngine):
+    """An engine that does not know one function."""
+
+    def query(self, request: Request) -> FakeStream:
+        if "STDDEV_POP" in request.text:
+            raise KsqlError("FUNCTION_UNKNOWN", name="STDDEV_POP", hint="SHOW FUNCTIONS lists all functions.")
+        return super().query(request)
+
+
+def test_charts_that_fail_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with Port(Charts()) as port:
+        url = f"postgresql://ada@127.0.0.1:{port.port}/ksql"
+        assert main(["doctor", "--tools", url, "--table", "zones"]) == 1
+        shown = capsys.readouterr().out
+        assert main(["doctor", "--tools", url, "--table", "nowhere"]) == 2
+    assert "There is no stream or table nowhere." in capsys.readouterr().err
+    assert re.search(r"^zones\n  ok    datagrip  +6 of 6 charts\n", shown)
+    assert re.search(
+        r"^  BAD   tableau +\d of \d charts, \d without columns for them\n +deviations: ", shown, re.M
+    )
+    assert 'SELECT "zones"."zone" AS "zone", STDDEV_SAMP(' in shown
+
+
+def test_no_port_for_tools(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+    assert main(["doctor", "--tools", f"postgresql://ada@127.0.0.1:{port}/ksql"]) == 2
+    assert "--pg-listen" in capsys.readouterr().err
+
+
+def test_names_that_need_quotes() -> None:
+    names = dict.fromkeys(COLUMNS, "Select") | {"table": "my-table"}
+    for chart in charts():
+        statement(next(split(chart.of(names))))
+        assert "{" not in chart.of(names)

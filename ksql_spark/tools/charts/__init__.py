@@ -11,15 +11,20 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import NamedTuple
 
-#: what a statement may name beside the table -> the types that such a column may have
+from ksql_spark.grammar.words import KEYWORDS
+
+#: what a statement may name beside the table -> PostgreSQL's types that such a column may have; empty: any
 COLUMNS: dict[str, tuple[str, ...]] = {
     "key": (),
-    "text": ("STRING",),
-    "number": ("DECIMAL", "DOUBLE", "BIGINT", "INTEGER"),
-    "time": ("TIMESTAMP",),
-    "date": ("DATE",),
+    "text": ("text",),
+    "number": ("numeric", "double precision", "bigint", "integer"),
+    "time": ("timestamp without time zone",),
+    "date": ("date",),
 }
-_NAME = re.compile(r"\{(table|" + "|".join(COLUMNS) + r")\}")
+_NAMES = r"\{(table|" + "|".join(COLUMNS) + r")\}"
+_QUOTED_OR_NAME = re.compile(rf'"[^"]*"|{_NAMES}(\w*)')
+_NAME = re.compile(_NAMES)
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 class Chart(NamedTuple):
@@ -36,17 +41,34 @@ class Chart(NamedTuple):
     sql: str
 
     @property
-    def columns(self) -> frozenset[str]:
-        """The columns that it names."""
-        return frozenset(_NAME.findall(self.sql)) - {"table"}
+    def columns(self) -> list[str]:
+        """The columns that it names, in the order of COLUMNS."""
+        named = set(_NAME.findall(self.sql))
+        return [column for column in COLUMNS if column in named]
 
     def of(self, names: Mapping[str, str]) -> str:
         """The statement over a table.
 
         Args:
             names: the table's and its columns', as PostgreSQL's clients see them.
+
+        >>> Chart("", "", 'SELECT {key}, "sum:{key}" FROM {table}').of({"table": "t", "key": "Id"})
+        'SELECT "Id", "sum:Id" FROM t'
         """
-        return _NAME.sub(lambda found: names[found[1]], self.sql)
+
+        def put(found: re.Match[str]) -> str:
+            if found[0].startswith('"'):
+                return _NAME.sub(lambda name: names[name[1]].replace('"', '""'), found[0])
+            return _written(names[found[1]] + found[2])
+
+        return _QUOTED_OR_NAME.sub(put, self.sql)
+
+
+def _written(name: str) -> str:
+    """A name, in quotes if it needs them."""
+    if _PLAIN.fullmatch(name) and name.upper() not in KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
 
 
 def charts() -> Iterator[Chart]:
