@@ -7,6 +7,7 @@ from __future__ import annotations
 
 #: name in upper case -> what to write instead
 INSTEAD: dict[str, str] = {
+    "AGE": "a - b",
     "ANY_VALUE": "LATEST_BY_OFFSET(x)",
     "CONTAINS": "INSTR(text, part) > 0",
     "COUNT_IF": "COUNT(*) FILTER (WHERE condition)",
@@ -34,12 +35,13 @@ INSTEAD: dict[str, str] = {
     "MOD": "a % b",
     "MONTH": "EXTRACT(MONTH FROM timestamp)",
     "NVL2": "CASE WHEN x IS NOT NULL THEN a ELSE b END",
-    "POSITION": "INSTR(text, part)",
     "REGEXP_LIKE": "REGEXP_EXTRACT(pattern, text) IS NOT NULL",
     "SESSION": "FROM name WINDOW SESSION (5 MINUTES)",
     "SESSION_END": "WINDOWEND",
     "SESSION_START": "WINDOWSTART",
+    "SIMILAR_TO": "REGEXP_EXTRACT(pattern, text) IS NOT NULL",
     "SPLIT_PART": "SPLIT(text, delimiter)[n]",
+    "TIMEZONE": "CONVERT_TZ(timestamp, source, target)",
     "TO_CHAR": "FORMAT_TIMESTAMP(timestamp, pattern)",
     "TO_DATE": "PARSE_DATE(text, pattern)",
     "TO_NUMBER": "CAST(text AS DOUBLE)",

@@ -323,7 +323,7 @@ def array_oid_of(element: PgType) -> int | None:
 OIDS = 1028
 
 #: every type that results have
-TYPES = (*_PRIMITIVES.values(), JSON, *_ARRAYS.values())
+TYPES = (*_PRIMITIVES.values(), INTERVAL, JSON, *_ARRAYS.values())
 
 
 def type_of(schema: SchemaInfo) -> PgType:

@@ -14,12 +14,13 @@ from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.catalog import ArgumentInfo
 from ksql_spark.entities.sources import IndexInfo
 from ksql_spark.functions import registry
-from ksql_spark.server.postgres import labels, statements
+from ksql_spark.instants import INTERVAL_FIELDS
+from ksql_spark.server.postgres import labels, statements, values
 from ksql_spark.server.postgres.catalog import Answer, Catalog, Session, is_function
 from ksql_spark.server.postgres.failures import CatalogError
 from ksql_spark.server.postgres.statements import Kind, statement_of
 from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
-from ksql_spark.types import STRING
+from ksql_spark.types import BIGINT, INTEGER, STRING, Field, Struct
 from tests.server.fake_engine import UCASE, FakeStream, described
 from tests.server.postgres.port import SOON_S, Port
 
@@ -603,3 +604,29 @@ def test_comments() -> None:
     )
     query = "SELECT description FROM pg_description WHERE classoid = 'pg_catalog.pg_class'::regclass"
     assert ask(of_zones, f"{query} AND objsubid = 0").rows == (("where they drive",),)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_an_interval_is_one(port: Port, binary: bool) -> None:
+    kind = Struct((Field("PG_MONTHS", INTEGER), Field("PG_DAYS", INTEGER), Field("PG_MILLISECONDS", BIGINT)))
+    value = dict(zip(INTERVAL_FIELDS, (0, -1, 3_661_500), strict=True))
+    columns = [ResultColumn.of("AGE", kind)]
+    port.engine.stream = lambda: FakeStream("PULL", columns, [Row([value]), Row([None])])
+    with port.connect() as connection, connection.cursor(binary=binary) as cursor:
+        rows = cursor.execute("SELECT age(ts) FROM rides").fetchall()
+        assert cursor.description is not None and cursor.description[0].type_code == 1186
+    assert rows == [(datetime.timedelta(days=-1, seconds=3661, milliseconds=500),), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ((0, 0, 0), "00:00:00"),
+        ((1, 1, 0), "1 mon 1 day"),
+        ((-14, -2, -3_723_004), "-1 years -2 mons -2 days -01:02:03.004"),
+        ((0, -1, 60_000), "-1 days +00:01:00"),
+        ((0, 0, 100 * 3_600_000), "100:00:00"),
+    ],
+)
+def test_the_text_of_an_interval(parts: tuple[int, ...], text: str) -> None:
+    assert values.INTERVAL.text(dict(zip(INTERVAL_FIELDS, parts, strict=True))).decode() == text
