@@ -61,7 +61,7 @@ ROWS = {
 }  # fmt: skip
 
 #: functions that give DOUBLEs where PostgreSQL gives numerics: the values are compared as DOUBLEs
-OF_DOUBLE = ("STDDEV", "STDDEV_SAMP")
+OF_DOUBLE = ("STDDEV", "STDDEV_POP", "STDDEV_SAMP", "VARIANCE", "VAR_POP", "VAR_SAMP")
 
 
 def calls() -> Iterator[tuple[str, str]]:
