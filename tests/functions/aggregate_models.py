@@ -215,6 +215,15 @@ MODELS: tuple[Model, ...] = (
     ),
     Model("STDDEV_SAMP", ("d",), lambda rows: _variance(_values("d", rows))),
     Model("STDDEV_SAMPLE", ("d",), lambda rows: _variance(_values("d", rows)) ** 0.5),
+    Model(
+        "VAR_SAMP", ("d",), lambda rows: _variance(given) if len(given := _values("d", rows)) > 1 else None
+    ),
+    Model(
+        "VAR_POP", ("d",), lambda rows: statistics.pvariance(given) if (given := _values("d", rows)) else None
+    ),
+    Model(
+        "STDDEV_POP", ("d",), lambda rows: statistics.pstdev(given) if (given := _values("d", rows)) else None
+    ),
     Model("CORRELATION", ("i", "b"), _correlation),
     Model("COUNT_DISTINCT", ("s",), lambda rows: len(set(_values("s", rows)))),
     Model("COUNT_DISTINCT", ("m",), lambda rows: len(_distinct(_values("m", rows)))),
