@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.cursor import MAX_DEPTH, Cursor
-from ksql_spark.grammar.standard_forms import compared_rows, quantified, row_in
+from ksql_spark.grammar.standard_forms import MAX_ROWS, compared_rows, is_written_out, quantified, row_in
 from ksql_spark.grammar.words import CALENDAR_UNITS, RESERVED, TYPES, UNITS
 
 #: a longer chain cannot be planned, and garbage of its tree is collected in one long pause of the process
@@ -51,6 +51,9 @@ _Spelt = tuple[str, list[exp.Expr]]
 
 class ExpressionParser(Cursor):
     """Each rule is a method named after what it parses; it takes its tokens or fails."""
+
+    #: whether there has been an ``OVER name``
+    has_named_windows = False
 
     # ------------------------------------------------------------------- names and literals
 
@@ -283,9 +286,14 @@ class ExpressionParser(Cursor):
         self._advance()
         if self.is_word("ALL", "ANY", "SOME") and self._opens_query(1):
             is_all = self.expect_one_of("ALL", "ANY", "SOME") == "ALL"
-            return quantified(operator, left, self.bracketed(self.query), is_all)
+            written_out = quantified(operator, left, self.bracketed(self.query), is_all)
+            if written_out is None:
+                self.fail("ALL and ANY (SELECT …) cannot be nested: put one of them into WITH", start)
+            return written_out
         right = self._value(1)
         if isinstance(left, exp.Tuple) or isinstance(right, exp.Tuple):
+            if is_written_out(left, right):
+                self.fail("Comparisons of rows cannot be nested", start)
             rows = compared_rows(operator, left, right)
             return rows if rows is not None else self.fail(_ROWS, start)
         return self.build(operator, start, this=left, expression=right)
@@ -315,6 +323,8 @@ class ExpressionParser(Cursor):
                 members = self.bracketed(lambda: self.listed(self.any_expression))
                 node = self.build(exp.In, start, this=left, expressions=members)
                 if isinstance(left, exp.Tuple):
+                    if len(members) > MAX_ROWS or is_written_out(left, *members):
+                        self.fail(f"A list of rows has at most {MAX_ROWS} simple rows", start)
                     node = row_in(left, members) or self.fail(_ROWS, start)
             elif self.word("BETWEEN"):
                 low = self._value(1)
@@ -610,6 +620,7 @@ class ExpressionParser(Cursor):
             place, name = self._index, self.name()
             node = self.build(nodes.WindowFunction, start, this=call)
             node.meta["window"] = (str(name.this), place)
+            self.has_named_windows = True
             return node
         self.skip(1)
         place, base = self._index, None
@@ -620,6 +631,7 @@ class ExpressionParser(Cursor):
         node = self.build(nodes.WindowFunction, start, this=call, **parts)
         if base is not None:
             node.meta["window"] = base
+            self.has_named_windows = True
         return node
 
     def window_parts(self) -> dict[str, Any]:

@@ -176,7 +176,8 @@ class KsqlParser(MatchRecognizeParser):
             args["qualify"] = self.any_expression()
         select = self.build(nodes.Select, start, **args)
         self._set_windows(select, windows)
-        select.meta["windows"] = windows
+        if windows:
+            select.meta["windows"] = windows
         return select
 
     def _named_windows(self) -> dict[str, dict[str, Any]]:
@@ -194,6 +195,8 @@ class KsqlParser(MatchRecognizeParser):
 
     def _set_windows(self, node: exp.Expr, windows: dict[str, dict[str, Any]]) -> None:
         """Give each ``OVER name`` in a node what the name stands for."""
+        if not self.has_named_windows:
+            return
         for call in node.find_all(nodes.WindowFunction):
             name, place = call.meta.pop("window", (None, 0))
             if name is None:

@@ -17,6 +17,19 @@ _STRICT: dict[type[exp.Expression], type[exp.Expression]] = {
     exp.LT: exp.LT, exp.LTE: exp.LT, exp.GT: exp.GT, exp.GTE: exp.GT,
 }  # fmt: skip
 _VALUE, _ROWS = "KSQL_VALUE", "KSQL_ROWS"
+#: rows in IN: the left side is written out for each
+MAX_ROWS = 1_000
+#: nodes of a row that is written out so often
+_MOST_NODES = 100
+
+
+def is_written_out(*nodes_: exp.Expr) -> bool:
+    """Whether one of these forms is in a node, or a row is long: each form writes operands several times."""
+    for node in nodes_:
+        for count, part in enumerate(node.walk()):
+            if "is_written_out" in part.meta or (isinstance(node, exp.Tuple) and count > _MOST_NODES):
+                return True
+    return False
 
 
 def compared_rows(operator: type[exp.Expression], left: exp.Expr, right: exp.Expr) -> exp.Expr | None:
@@ -59,14 +72,20 @@ def row_in(row: exp.Tuple, members: Sequence[exp.Expr]) -> exp.Expr | None:
 
 def quantified(
     operator: type[exp.Expression], value: exp.Expr, query: nodes.QueryNode, is_all: bool
-) -> exp.Expr:
+) -> exp.Expr | None:
     """``value > ALL (query)``, or ANY, by the least and the greatest value of the query.
 
     As in the standard, it is NULL if the values that are there do not decide, and others are NULL.
+
+    Returns:
+        None if there is such a form in ``value`` or ``query``, which would be written out again and again.
     """
     if (operator, is_all) in ((exp.EQ, False), (exp.NEQ, True)):
-        found = _placed(nodes.InQuery(this=value, query=query), value)
-        return _placed(exp.Not(this=found), value) if is_all else found
+        found = nodes.InQuery(this=value, query=query)
+        found.meta["position"] = value.meta.get("position")
+        return exp.Not(this=found) if is_all else found
+    if is_written_out(value, query):
+        return None
 
     def holds() -> exp.Expr:
         tests = [
@@ -131,6 +150,7 @@ def _bracketed(node: exp.Expr) -> exp.Expr:
 
 def _placed(node: exp.Expr, place: exp.Expr) -> exp.Expr:
     """``node`` with the place of another one, for errors."""
+    node.meta["is_written_out"] = True
     for part in node.walk(prune=lambda each: "position" in each.meta):
         if "position" in place.meta:
             part.meta.setdefault("position", place.meta["position"])

@@ -34,6 +34,18 @@ def group_count(pattern: str) -> int:
     return int(re2.compile(pattern, _options()).groups)
 
 
+def groups_of(pattern: str, text: str) -> tuple[str | None, ...] | None:
+    """What the groups of a pattern match at the beginning of a text; None if the pattern does not match.
+
+    >>> groups_of("(a)(b)?", "ac"), groups_of("b", "ab")
+    (('a', None), None)
+    """
+    found = re2.compile(pattern, _options()).match(text.encode(errors="replace"))
+    if found is None:
+        return None
+    return tuple(None if group is None else group.decode() for group in found.groups())
+
+
 class Regex:
     """A pattern in RE2's syntax.
 

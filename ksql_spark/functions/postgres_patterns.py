@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions.postgres import refused, refusing
 from ksql_spark.functions.spark_text import let, string
+from ksql_spark.regexes import groups_of
 from ksql_spark.types import SqlType
 
 _MONTHS = tuple(calendar.month_name[n] for n in range(1, 13))
@@ -117,6 +118,7 @@ ELEMENTS: dict[str, Element] = {
     **{word: Element(_NOON, 0, True, "half of day", ("AM", "PM")) for word in ("AM", "PM")},
     **{word: Element(f"lower({_NOON})", 0, True, "half of day", ("AM", "PM")) for word in ("am", "pm")},
 }  # fmt: skip
+_MOST_CHARACTERS = 500
 _LONGEST = max(map(len, ELEMENTS))
 
 
@@ -146,6 +148,10 @@ def pieces(pattern: str) -> Iterator[Piece]:
     ['Day', ', ', 'T', 'HH24']
     """
     at = 0
+    if len(pattern) > _MOST_CHARACTERS:
+        raise refused(
+            "0A000", f"A pattern has at most {_MOST_CHARACTERS} characters; this one has {len(pattern)}."
+        )
     while at < len(pattern):
         if pattern[at] == '"':
             end = at + 1
@@ -264,8 +270,8 @@ class Reader:
         Returns:
             None: Spark has to find it, or to fail.
         """
-        found = re.match(self.regex, text, re.ASCII)
-        given = {} if found is None else self._given(found.groups())
+        found = groups_of(self.regex, text)
+        given = {} if found is None else self._given(found)
         numbers = {
             name: int(value) for name, value in given.items() if name not in ("half of day", "fraction")
         }
@@ -307,7 +313,8 @@ class Reader:
         groups: dict[str, tuple[Piece, str]] = {}
         for place, piece in enumerate(self._elements, 1):
             assert piece.element is not None, "it has a group"
-            groups[piece.element.reads] = (piece, f"regexp_extract({{0}}, {string(self.regex)}, {place})")
+            group = f"coalesce(ksql.regexp_extract({string(self.regex)}, {{0}}, {place}), '')"
+            groups[piece.element.reads] = (piece, group)
 
         def part(reads: str, missing: int) -> str:
             return _number(*groups[reads], missing) if reads in groups else str(missing)
@@ -332,8 +339,9 @@ class Reader:
         ]
         wrong = refusing("22007", "concat('invalid value for the pattern: \"', {0}, '\"')", type_)
         out = refusing("22008", "concat('date/time field value out of range: \"', {0}, '\"')", type_)
+        is_other = f"ksql.regexp_extract({string(self.regex)}, {{0}}, 0) is null"
         whole = (
-            f"if({{0}} is null, NULL, if(not {{0}} rlike {string(self.regex)}, {wrong}, "
+            f"if({{0}} is null, NULL, if({is_other}, {wrong}, "
             f"if({' or '.join(ranges) or 'false'}, {out}, coalesce({made}, {out}))))"
         )
         return let(value, lambda v: whole.replace("{0}", v))

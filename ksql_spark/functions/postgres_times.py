@@ -7,6 +7,7 @@ difference of two times stays KSQL's INTERVAL, of milliseconds, until it becomes
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal as PythonDecimal
@@ -152,7 +153,12 @@ def _in_zone(arguments: list[Expression], resolve: Resolve) -> Expression:
 
 def is_zone(name: str) -> bool:
     """Whether there is a time zone of this name, with a place: EST is another one in Java."""
-    return "/" in name and name in available_timezones()
+    return "/" in name and name in _zones()
+
+
+@functools.cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
 
 
 # ---- intervals -------------------------------------------------------------------------------------------

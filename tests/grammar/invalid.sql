@@ -248,6 +248,10 @@ SELECT a FROM s WHERE a ILIKE 'x%';
 SELECT a FROM s WHERE b IS 3;
 -- 1:23 Rows in a comparison have the same number of values, as in (a, b) = (c, d).
 SELECT a FROM s WHERE (a, b) = (1, 2, 3);
+-- 1:54 ALL and ANY (SELECT …) cannot be nested: put one of them into WITH.
+SELECT a FROM s WHERE a > ALL (SELECT b FROM t WHERE b > ANY (SELECT c FROM u WHERE c < ALL (SELECT d FROM v)));
+-- 1:23 Comparisons of rows cannot be nested.
+SELECT a FROM s WHERE ((a, b) < (c, d), 1) < (2, 3);
 -- 1:20 There is no WINDOW V AS (…).
 SELECT SUM(a) OVER V FROM s WINDOW w AS (ORDER BY a);
 -- 1:60 Unexpected 'PRECEDING'. Expected FOLLOWING
