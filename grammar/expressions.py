@@ -336,8 +336,8 @@ class ExpressionParser(Cursor):
                 node = self.build(nodes.Like, start, this=left, expression=pattern, escape=escape)
             elif self.is_word("SIMILAR") and self.is_word("TO", ahead=1):
                 self.skip(2)
+                name = self.build(exp.Identifier, self._index - 2, this="SIMILAR_TO", quoted=False)
                 arguments = [left, self._value(1), *([self.string()] if self.word("ESCAPE") else [])]
-                name = exp.to_identifier("SIMILAR_TO")
                 node = self.build(nodes.FunctionCall, start, this=name, arguments=arguments)
             else:
                 self.fail()
@@ -369,7 +369,7 @@ class ExpressionParser(Cursor):
         while self.is_word("AT") and self.is_word("TIME", ahead=1):
             self.skip(1)
             self.expect_word("TIME", "ZONE")
-            name = exp.to_identifier("TIMEZONE")
+            name = self.build(exp.Identifier, self._index - 3, this="TIMEZONE", quoted=False)
             left = self.build(nodes.FunctionCall, start, this=name, arguments=[self._signed(), left])
         operators = 0
         while True:

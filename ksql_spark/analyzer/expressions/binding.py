@@ -756,6 +756,10 @@ def _lambda_alone(node: nodes.Lambda, scope: Scope) -> Expression:
     raise invalid("A lambda can only be an argument of a function such as TRANSFORM, FILTER or REDUCE.", node)
 
 
+def _row(node: exp.Tuple, scope: Scope) -> Expression:
+    raise invalid("A row, as (a, b), is only for comparisons with rows, and for IN.", node)
+
+
 def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
     if scope.window_function is None:
         hint = "It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here."
@@ -814,6 +818,7 @@ _RULES: dict[type[exp.Expr], Rule] = {
     nodes.MapConstructor: _map,
     nodes.StructConstructor: _struct,
     nodes.Lambda: _lambda_alone,
+    exp.Tuple: _row,
     nodes.MatchValue: _match_value,
     nodes.WindowFunction: _window_function,
 }

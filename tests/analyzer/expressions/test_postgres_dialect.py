@@ -171,3 +171,15 @@ def test_numbers_are_assigned_to_columns(store: MetaStore) -> None:
     text = "INSERT INTO r (n, d) VALUES (EXTRACT(DAY FROM NOW()) / 2, SQRT(4));"
     (row,) = bind(text, store, **POSTGRES).rows
     assert [str(value.type) for _, value in row.values] == ["BIGINT", "DOUBLE"]
+
+
+def test_forms_that_stand_for_unknown_functions_are_refused_in_their_place(store: MetaStore) -> None:
+    for expression, place, hint in (
+        ("dt AT TIME ZONE 'UTC'", (11, 12), "Write CONVERT_TZ"),
+        ("s SIMILAR TO 'a'", (10, 10), "Write REGEXP_EXTRACT"),
+        ("(k, n)", (8, 6), "only for comparisons"),
+    ):
+        with pytest.raises(KsqlError, match=hint) as caught:
+            bind(f"SELECT {expression} FROM t;", store)
+        position = caught.value.position
+        assert position is not None and (position.column, position.length) == place
