@@ -27,6 +27,9 @@ final class StateCache {
     private final CacheBudget budget;
     private final Tasks tasks;
 
+    /** Null: the store is asked for all keys. */
+    private KeyFilter filter;
+
     /** The current one; the store finds its entries. */
     private Integer task;
 
@@ -44,6 +47,9 @@ final class StateCache {
     /** How many more entries the store has than when this was taken last. */
     private long growth;
 
+    /** Whether the store got a key since this was taken last. */
+    private boolean hasAdded;
+
     private int states;
     private boolean isClosed;
 
@@ -57,6 +63,18 @@ final class StateCache {
     /** Goes on with another task. */
     void task(Integer number) {
         task = number;
+    }
+
+    /** Asks the store only for keys that a filter may have. */
+    void filterBy(KeyFilter keys) {
+        filter = keys;
+    }
+
+    /** Goes on without its filter, which is returned; null: it has none. */
+    KeyFilter takeFilter() {
+        KeyFilter taken = filter;
+        filter = null;
+        return taken;
     }
 
     /** An entry's key, with the state and the task that it belongs to. */
@@ -116,7 +134,7 @@ final class StateCache {
         /** Whether the store has a value for the key, of the task at hand. */
         boolean isStored() {
             if (isStored == null) {
-                isStored = key.state.store.containsKey(key.bytes);
+                isStored = key.state.stored(key) != null;
             }
             return isStored;
         }
@@ -147,6 +165,13 @@ final class StateCache {
     long takeGrowth() {
         long taken = growth;
         growth = 0;
+        return taken;
+    }
+
+    /** Whether the store got a key since the last call. */
+    boolean takeAdded() {
+        boolean taken = hasAdded;
+        hasAdded = false;
         return taken;
     }
 
@@ -186,6 +211,9 @@ final class StateCache {
         if (!isClosed) {
             isClosed = true;
             clear();
+            if (filter != null) {
+                filter.close();
+            }
             budget.leave();
         }
     }
@@ -202,6 +230,10 @@ final class StateCache {
         if (entry.value != null) {
             if (!entry.isStored()) {
                 growth++;
+                hasAdded = true;
+                if (filter != null) {
+                    filter.add(entry.key.state.number, entry.key.task, entry.key.bytes);
+                }
             }
             entry.key.state.put(entry.key.bytes, entry.value);
         } else if (entry.isStored()) {
@@ -311,6 +343,18 @@ final class StateCache {
             this.store = store;
         }
 
+        /** The store's value for a key of the task at hand; null: there is none. */
+        private V stored(Key key) {
+            if (filter != null && filter.lacks(number, key.task, key.bytes)) {
+                return null;
+            }
+            V found = store.getValue(key.bytes);
+            if (found == null && filter != null) {
+                filter.scan(number, key.task, store);
+            }
+            return found;
+        }
+
         @SuppressWarnings("unchecked")
         void put(byte[] key, Object value) {
             store.updateValue(key, (V) value);
@@ -330,7 +374,7 @@ final class StateCache {
             Entry found = entries.get(key);
             if (found == null) {
                 found = new Entry(key);
-                found.value = store.getValue(bytes);
+                found.value = stored(key);
                 found.isStored = found.value != null;
                 StateCache.this.insert(found);
             }
