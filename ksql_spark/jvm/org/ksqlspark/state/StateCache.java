@@ -4,6 +4,7 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.function.BiPredicate;
@@ -78,7 +79,7 @@ final class StateCache {
     }
 
     /** An entry's key, with the state and the task that it belongs to. */
-    private static final class Key {
+    private static final class Key implements Comparable<Key> {
         final Cached<?> state;
         final Integer task;
         final byte[] bytes;
@@ -90,6 +91,13 @@ final class StateCache {
             this.bytes = bytes;
             int sum = 31 * (31 * state.number + task) + Arrays.hashCode(bytes);
             this.hash = sum * 0x9E3779B9; // keys that differ little would meet in few places
+        }
+
+        @Override
+        public int compareTo(Key other) {
+            int order = task.compareTo(other.task);
+            order = order == 0 ? state.number - other.state.number : order;
+            return order == 0 ? Arrays.compareUnsigned(bytes, other.bytes) : order;
         }
 
         @Override
@@ -180,22 +188,32 @@ final class StateCache {
         return changed.next != changed;
     }
 
-    /** Bring the store up to date. */
+    /**
+     * Bring the store up to date, in the order of keys, which costs RocksDB less than any other.
+     */
     void write() {
-        while (isAhead()) {
-            Integer one = changed.next.key.task;
-            tasks.with(one, () -> write(one));
+        List<Entry> all = new ArrayList<>();
+        for (Entry entry = changed.next; entry != changed; entry = entry.next) {
+            all.add(entry);
+        }
+        all.sort(Comparator.comparing(entry -> entry.key));
+        int from = 0;
+        while (from < all.size()) {
+            Integer one = all.get(from).key.task;
+            int to = from + 1;
+            while (to < all.size() && all.get(to).key.task.equals(one)) {
+                to++;
+            }
+            List<Entry> its = all.subList(from, to);
+            tasks.with(one, () -> its.forEach(this::write));
+            from = to;
         }
     }
 
-    /** Brings the store up to date until an entry of another task is next. */
-    private void write(Integer one) {
-        while (isAhead() && changed.next.key.task.equals(one)) {
-            Entry entry = changed.next;
-            put(entry);
-            if (entry.value == null) { // nobody is likely to ask for it
-                remove(entry);
-            }
+    private void write(Entry entry) {
+        put(entry);
+        if (entry.value == null) { // nobody is likely to ask for it
+            remove(entry);
         }
     }
 

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /** A state that counts what is asked of it. */
-final class Store<V> implements MapState<byte[], V> {
+class Store<V> implements MapState<byte[], V> {
     private static byte[] row;
     final Map<ByteBuffer, V> values = new TreeMap<>();
     int reads;
