@@ -77,7 +77,7 @@ _TABLE: tuple[Property, ...] = (
     _server("ksql.spark.master", "string", "local", "Where Spark's tasks run, as in Spark's --master: local (in the server's own JVM, with as many task slots as queries need), spark://HOST:PORT, yarn, k8s://URL. Properties that begin with spark. are passed to Spark."),
     _server("ksql.spark.start.timeout.ms", "int", 300_000, "How long Spark's JVM may take to start, executors not included; after that it is killed and started again.", minimum=1),
     _server("ksql.spark.memory", "string", "2g", "Heap size of Spark's JVM, in the syntax of java -Xmx. Unless it is set, a machine or a container with less than 3 GB of memory gets 1 GB less than it has, at least 512m."),
-    _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Maximum size in bytes of the state cache in Spark's heap, for all queries together; 0 disables the cache. Results do not depend on it.", minimum=0),
+    _server("ksql.state.cache.max.bytes", "long", 33_554_432, "Maximum size in bytes of the state cache in Spark's heap, for all queries together. Up to half of it is for filters of keys, 2 to 3 bytes a key, which speed up queries with many new keys; 0 disables cache and filters. Results do not depend on it.", minimum=0),
     _server("ksql.internal.topic.replicas", "int", -1, "Replicas of the command log; -1 means the broker's default.", minimum=-1),
     _server("ksql.metastore.backup.location", "string", "", "A directory for a local copy of the command log.", in_force=False),
     _server("ksql.properties.overrides.denylist", "list", [], "Properties that sessions and requests may not override."),

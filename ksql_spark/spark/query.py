@@ -22,6 +22,10 @@ from ksql_spark.storage import Folder
 POLL_S = 0.005
 
 
+#: setting of a query's session: the id of its run (KeyedOperator.java, TransactionalFiles.java)
+RUN_SETTING = "spark.ksql.run"
+
+
 def new_run_id() -> str:
     """An id for one run of a query, to be passed to its sources."""
     return uuid.uuid4().hex

@@ -61,14 +61,10 @@ def open_transactions(
     }
     log, query = (session.conf.get(name, "") or "" for name in (LOG_SETTING, QUERY_SETTING))
     refused = jvm.open_transactions(session, run, commits, settings, limits, log, query)
-    if refused:
-        return refused
-    for name, value in {
-        "spark.ksql.run": run,
-        "spark.sql.streaming.checkpointFileManagerClass": "org.ksqlspark.transaction.TransactionalFiles",
-    }.items():
-        session.conf.set(name, value)
-    return ""
+    if not refused:
+        files = "org.ksqlspark.transaction.TransactionalFiles"
+        session.conf.set("spark.sql.streaming.checkpointFileManagerClass", files)
+    return refused
 
 
 def open_fenced(

@@ -24,7 +24,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark import master, sinks
 from ksql_spark.spark.build import build
 from ksql_spark.spark.frames import Context, Topics, configure
-from ksql_spark.spark.query import SparkQuery, new_run_id
+from ksql_spark.spark.query import RUN_SETTING, SparkQuery, new_run_id
 from ksql_spark.spark.session import new_session
 from ksql_spark.spark.sources import STOPS_ON_NO_TIME
 from ksql_spark.spark.transactions import release
@@ -61,6 +61,7 @@ class StageRun:
         errors = environment.processing_log
         self._report = errors.attach(self.session, query.id, topics) if errors is not None else None
         self._id = f"{'transient-' if query.is_transient else ''}{new_run_id()}"
+        self.session.conf.set(RUN_SETTING, self._id)
         plan = query.plan
         if until is not None:
             plan = replace(plan, mode=MICROBATCH, transactional_ids=())

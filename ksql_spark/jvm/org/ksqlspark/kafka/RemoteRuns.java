@@ -1,5 +1,7 @@
 package org.ksqlspark.kafka;
 
+import org.ksqlspark.state.KeyFilters;
+
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -51,6 +53,7 @@ public final class RemoteRuns {
         orders.runs().forEach(QueryRun::follow);
         Set<String> own = new HashSet<>(QueryRun.names());
         own.addAll(QueryProducer.names());
+        own.addAll(KeyFilters.runs());
         for (String run : own) {
             if (orders.runs().containsKey(run)) {
                 NAMED.add(run);
@@ -58,6 +61,7 @@ public final class RemoteRuns {
                     || now - SEEN.computeIfAbsent(run, r -> now) >= UNKNOWN_MS) {
                 QueryRun.release(run);
                 QueryProducer.release(run);
+                KeyFilters.release(run);
             }
         }
         SEEN.keySet().retainAll(own);

@@ -6,8 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many bytes the caches of state may hold together, and how many they do, in each JVM. One
- * cache belongs to one task, and only its thread uses it; the budget is everybody's.
+ * How many bytes the caches of state and the filters of its keys may hold together, and how many
+ * they do, in each JVM. One cache belongs to one task, and only its thread uses it; the budget is
+ * everybody's.
  */
 public final class CacheBudget {
     /** Of all queries of this JVM. Nothing is cached before somebody sets a bound. */
@@ -21,6 +22,10 @@ public final class CacheBudget {
     private final Map<String, Use> elsewhere = new ConcurrentHashMap<>();
     private volatile long bound;
     private final AtomicLong used = new AtomicLong();
+
+    /** By filters, of what is used. */
+    private final AtomicLong filters = new AtomicLong();
+
     private final AtomicInteger sharers = new AtomicInteger();
 
     CacheBudget(long bound) {
@@ -32,7 +37,7 @@ public final class CacheBudget {
         return SHARED;
     }
 
-    /** The most bytes that all caches hold. */
+    /** The most bytes that all caches and filters hold. */
     public long bound() {
         return bound;
     }
@@ -42,7 +47,7 @@ public final class CacheBudget {
         bound = bytes;
     }
 
-    /** The bytes that all caches hold now; in the driver, with those of executors. */
+    /** The bytes that all caches and filters hold; in the driver, with those of executors. */
     public long used() {
         long now = System.currentTimeMillis();
         long others = 0;
@@ -82,12 +87,33 @@ public final class CacheBudget {
     }
 
     /**
+     * Take so many bytes for a filter, up to half of all; false where there is no room for them.
+     * Caches make room when they are used next, since a byte of a filter saves more than one of
+     * theirs.
+     */
+    boolean takeForFilter(long bytes) {
+        if (filters.addAndGet(bytes) <= bound / 2) {
+            used.addAndGet(bytes);
+            return true;
+        }
+        filters.addAndGet(-bytes);
+        return false;
+    }
+
+    /** Give so many bytes of a filter back. */
+    void giveForFilter(long bytes) {
+        filters.addAndGet(-bytes);
+        give(bytes);
+    }
+
+    /**
      * Whether a cache that holds so many bytes should let some go: nearly nothing is left, and it
      * holds more than an equal share. So a busy task may take what others do not need, and gives it
      * back once they do.
      */
     boolean isOver(long held) {
         long most = bound;
-        return used.get() > most - most / 8 && held > most / Math.max(1, sharers.get());
+        long share = (most - filters.get()) / Math.max(1, sharers.get());
+        return used.get() > most - most / 8 && held > share;
     }
 }

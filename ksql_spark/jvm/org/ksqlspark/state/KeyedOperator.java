@@ -22,6 +22,7 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * An operator with exact state per key that processes one record at a time, like a processor of
@@ -82,6 +83,9 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     public static final String QUERY = "spark.ksql.query";
 
+    /** Setting of the query's session: the id of its run; empty: it has only one batch. */
+    static final String RUN = "spark.ksql.run";
+
     /**
      * Setting of the query's session, for micro-batches: process all records of a batch by time,
      * from whichever side and partition (ORDER = 'event-time'). They are kept in memory.
@@ -128,6 +132,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private String log = "";
     private String query = "";
+    private String run = "";
     private transient ArrayDeque<Row> out;
     private transient StateCache cache;
 
@@ -150,6 +155,12 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private transient StateEntries.Store store;
 
+    /** Of the store, in {@link #size} under {@link #STAMP}: see KeyFilters; null: there is none. */
+    private transient Long stamp;
+
+    /** Whether this attempt has written it. */
+    private transient boolean isStamped;
+
     /** Where each task's time was when another task's records followed. */
     private transient Map<Integer, Clock> clocks;
 
@@ -169,6 +180,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     /** In the place of a task's number, for what all tasks of a store share. */
     private static final Integer STORE = -1;
+
+    private static final Integer STAMP = -2;
 
     /** Times of a task, ms. */
     private static final class Clock {
@@ -250,6 +263,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator) {
         CheckpointMetadata.prepare();
+        operator.run = input.sparkSession().conf().get(RUN, "");
         operator.number = Integer.parseInt(input.sparkSession().conf().get(NUMBER, "0"));
         operator.emitsChanges =
                 Boolean.parseBoolean(input.sparkSession().conf().get(CHANGES, "false"));
@@ -471,8 +485,11 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
         size = getHandle().getValueState("size", Encoders.LONG(), TTLConfig.NONE());
         if (context != null) {
-            String run = getHandle().getQueryInfo().getQueryId().toString();
-            store = new StateEntries.Store(run, number, context.partitionId());
+            String id = getHandle().getQueryInfo().getQueryId().toString();
+            store = new StateEntries.Store(id, number, context.partitionId());
+            stamp = ofStore(STAMP);
+            Long has = ofStore(STORE);
+            cache.filterBy(KeyFilters.shared().take(filtered(), stamp, has == null ? 0 : has));
         }
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
@@ -485,6 +502,17 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (forgotten != null && context != null && forgotten.areDue(context)) {
             forgotten.tasks().forEach(number -> forget(number, forgotten.keys()));
         }
+    }
+
+    /** The store, as one of this run. */
+    private StateEntries.Store filtered() {
+        return new StateEntries.Store(run, number, store.partition());
+    }
+
+    private Long ofStore(Integer what) {
+        Long[] found = {null};
+        BeforeCommit.with(what, () -> found[0] = size.get());
+        return found[0];
     }
 
     /** Removes keys from the state of a task. */
@@ -628,6 +656,11 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     }
                 });
         count();
+        if (cache.takeAdded() && !isStamped) {
+            stamp = ThreadLocalRandom.current().nextLong();
+            BeforeCommit.with(STAMP, () -> size.update(stamp));
+            isStamped = true;
+        }
     }
 
     /** Counts the entries in the state, which it says itself after a restart. */
@@ -636,15 +669,11 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (entries != null && growth == 0) {
             return;
         }
-        BeforeCommit.with(
-                STORE,
-                () -> {
-                    Long before = entries == null ? size.get() : entries;
-                    entries = (before == null ? 0 : before) + growth;
-                    if (growth != 0) {
-                        size.update(entries);
-                    }
-                });
+        Long before = entries == null ? ofStore(STORE) : entries;
+        entries = (before == null ? 0 : before) + growth;
+        if (growth != 0) {
+            BeforeCommit.with(STORE, () -> size.update(entries));
+        }
         if (!log.isEmpty() && store != null) {
             StateEntries.set(new StateEntries.Query(log, query), store, entries);
         }
@@ -664,6 +693,10 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     public final void close() {
         if (isWrittenBeforeCommit && isAhead() && isCommitted()) {
             throw new IllegalStateException("the state was committed before it was written");
+        }
+        KeyFilter filter = run.isEmpty() ? null : cache.takeFilter();
+        if (filter != null) {
+            KeyFilters.shared().keep(filtered(), stamp, filter);
         }
     }
 

@@ -4,6 +4,7 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.function.BiPredicate;
@@ -27,6 +28,9 @@ final class StateCache {
     private final CacheBudget budget;
     private final Tasks tasks;
 
+    /** Null: the store is asked for all keys. */
+    private KeyFilter filter;
+
     /** The current one; the store finds its entries. */
     private Integer task;
 
@@ -44,6 +48,9 @@ final class StateCache {
     /** How many more entries the store has than when this was taken last. */
     private long growth;
 
+    /** Whether the store got a key since this was taken last. */
+    private boolean hasAdded;
+
     private int states;
     private boolean isClosed;
 
@@ -59,8 +66,20 @@ final class StateCache {
         task = number;
     }
 
+    /** Asks the store only for keys that a filter may have. */
+    void filterBy(KeyFilter keys) {
+        filter = keys;
+    }
+
+    /** Goes on without its filter, which is returned; null: it has none. */
+    KeyFilter takeFilter() {
+        KeyFilter taken = filter;
+        filter = null;
+        return taken;
+    }
+
     /** An entry's key, with the state and the task that it belongs to. */
-    private static final class Key {
+    private static final class Key implements Comparable<Key> {
         final Cached<?> state;
         final Integer task;
         final byte[] bytes;
@@ -72,6 +91,13 @@ final class StateCache {
             this.bytes = bytes;
             int sum = 31 * (31 * state.number + task) + Arrays.hashCode(bytes);
             this.hash = sum * 0x9E3779B9; // keys that differ little would meet in few places
+        }
+
+        @Override
+        public int compareTo(Key other) {
+            int order = task.compareTo(other.task);
+            order = order == 0 ? state.number - other.state.number : order;
+            return order == 0 ? Arrays.compareUnsigned(bytes, other.bytes) : order;
         }
 
         @Override
@@ -116,7 +142,7 @@ final class StateCache {
         /** Whether the store has a value for the key, of the task at hand. */
         boolean isStored() {
             if (isStored == null) {
-                isStored = key.state.store.containsKey(key.bytes);
+                isStored = key.state.stored(key) != null;
             }
             return isStored;
         }
@@ -150,27 +176,44 @@ final class StateCache {
         return taken;
     }
 
+    /** Whether the store got a key since the last call. */
+    boolean takeAdded() {
+        boolean taken = hasAdded;
+        hasAdded = false;
+        return taken;
+    }
+
     /** Whether there are changes that the store does not have. */
     boolean isAhead() {
         return changed.next != changed;
     }
 
-    /** Bring the store up to date. */
+    /**
+     * Bring the store up to date, in the order of keys, which costs RocksDB less than any other.
+     */
     void write() {
-        while (isAhead()) {
-            Integer one = changed.next.key.task;
-            tasks.with(one, () -> write(one));
+        List<Entry> all = new ArrayList<>();
+        for (Entry entry = changed.next; entry != changed; entry = entry.next) {
+            all.add(entry);
+        }
+        all.sort(Comparator.comparing(entry -> entry.key));
+        int from = 0;
+        while (from < all.size()) {
+            Integer one = all.get(from).key.task;
+            int to = from + 1;
+            while (to < all.size() && all.get(to).key.task.equals(one)) {
+                to++;
+            }
+            List<Entry> its = all.subList(from, to);
+            tasks.with(one, () -> its.forEach(this::write));
+            from = to;
         }
     }
 
-    /** Brings the store up to date until an entry of another task is next. */
-    private void write(Integer one) {
-        while (isAhead() && changed.next.key.task.equals(one)) {
-            Entry entry = changed.next;
-            put(entry);
-            if (entry.value == null) { // nobody is likely to ask for it
-                remove(entry);
-            }
+    private void write(Entry entry) {
+        put(entry);
+        if (entry.value == null) { // nobody is likely to ask for it
+            remove(entry);
         }
     }
 
@@ -186,6 +229,9 @@ final class StateCache {
         if (!isClosed) {
             isClosed = true;
             clear();
+            if (filter != null) {
+                filter.close();
+            }
             budget.leave();
         }
     }
@@ -202,6 +248,10 @@ final class StateCache {
         if (entry.value != null) {
             if (!entry.isStored()) {
                 growth++;
+                hasAdded = true;
+                if (filter != null) {
+                    filter.add(entry.key.state.number, entry.key.task, entry.key.bytes);
+                }
             }
             entry.key.state.put(entry.key.bytes, entry.value);
         } else if (entry.isStored()) {
@@ -311,6 +361,18 @@ final class StateCache {
             this.store = store;
         }
 
+        /** The store's value for a key of the task at hand; null: there is none. */
+        private V stored(Key key) {
+            if (filter != null && filter.lacks(number, key.task, key.bytes)) {
+                return null;
+            }
+            V found = store.getValue(key.bytes);
+            if (found == null && filter != null) {
+                filter.scan(number, key.task, store);
+            }
+            return found;
+        }
+
         @SuppressWarnings("unchecked")
         void put(byte[] key, Object value) {
             store.updateValue(key, (V) value);
@@ -330,7 +392,7 @@ final class StateCache {
             Entry found = entries.get(key);
             if (found == null) {
                 found = new Entry(key);
-                found.value = store.getValue(bytes);
+                found.value = stored(key);
                 found.isStored = found.value != null;
                 StateCache.this.insert(found);
             }

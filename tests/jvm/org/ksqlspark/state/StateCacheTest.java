@@ -154,6 +154,27 @@ class StateCacheTest {
     }
 
     @Test
+    void entriesAreWrittenInTheOrderOfTheirKeys() {
+        List<byte[]> written = new ArrayList<>();
+        MapState<byte[], byte[]> seen =
+                cache.over(
+                        new Store<>() {
+                            @Override
+                            public void updateValue(byte[] key, byte[] value) {
+                                written.add(key);
+                            }
+                        });
+        for (int i : List.of(5, -1, 3, 4)) {
+            seen.updateValue(bytes(i), bytes(1));
+        }
+        cache.write();
+        assertEquals(4, written.size());
+        for (int i = 0; i < 4; i++) {
+            assertArrayEquals(bytes(List.of(3, 4, 5, -1).get(i)), written.get(i));
+        }
+    }
+
+    @Test
     void statesDoNotShareKeys() {
         Store<Long> numbers = new Store<>();
         MapState<byte[], Long> other = cache.over(numbers);

@@ -4,12 +4,14 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /** A state that counts what is asked of it. */
-final class Store<V> implements MapState<byte[], V> {
+class Store<V> implements MapState<byte[], V> {
+    private static byte[] row;
     final Map<ByteBuffer, V> values = new TreeMap<>();
     int reads;
     int writes;
@@ -44,10 +46,32 @@ final class Store<V> implements MapState<byte[], V> {
         return scala.jdk.javaapi.CollectionConverters.asScala(all.iterator());
     }
 
+    /**
+     * The keys as of now, as RocksDB has them; what hasNext() finds is gone once another iterator
+     * finds something, as in Spark.
+     */
     @Override
     public scala.collection.Iterator<byte[]> keys() {
-        return scala.jdk.javaapi.CollectionConverters.asScala(
-                values.keySet().stream().map(ByteBuffer::array).iterator());
+        Iterator<ByteBuffer> all = List.copyOf(values.keySet()).iterator();
+        return new scala.collection.AbstractIterator<>() {
+            private boolean hasFound;
+
+            @Override
+            public boolean hasNext() {
+                if (!hasFound && all.hasNext()) {
+                    hasFound = true;
+                    row = all.next().array();
+                }
+                return hasFound;
+            }
+
+            @Override
+            public byte[] next() {
+                hasNext();
+                hasFound = false;
+                return row;
+            }
+        };
     }
 
     @Override
