@@ -233,9 +233,7 @@ def _check_appendable(old: Aggregate, call: AggregateCall) -> None:
             "take rows away from it that it has never had"
         )
     if old.in_slices and not call.merges:
-        raise _Differs(
-            f"its state is of slices that windows share, and {call.call} does not add up from such"
-        )
+        raise _Differs(f"its windows share parts of the state, of which {call.call} cannot be made")
     if old.every_ms is not None:
         raise _Differs(f"its state has no {call.call}, and results that wait for EVERY would be without it")
 

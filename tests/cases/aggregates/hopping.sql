@@ -80,7 +80,7 @@ CREATE OR REPLACE TABLE hops WITH (EVOLVE = 'in-place') AS
   SELECT k, COUNT(*) AS n, LATEST_BY_OFFSET(v) AS v FROM s
   WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, GRACE PERIOD 5 SECONDS) GROUP BY k EMIT FINAL;
 --@error: INVALID_STATEMENT
--- HOPS cannot evolve in place: its state is of slices that windows share, and LATEST_BY_OFFSET(V) does not add up from such. WITH (EVOLVE = 'backfill') changes more: EXPLAIN EVOLUTION tells how.
+-- HOPS cannot evolve in place: its windows share parts of the state, of which LATEST_BY_OFFSET(V) cannot be made. WITH (EVOLVE = 'backfill') changes more: EXPLAIN EVOLUTION tells how.
 -- line 1:1
 --   CREATE OR REPLACE TABLE hops WITH (EVOLVE = 'in-place') AS
 --   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

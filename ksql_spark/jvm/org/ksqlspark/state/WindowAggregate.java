@@ -264,12 +264,10 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
      *     period lie before it has already left the store of Kafka Streams, and is lost there
      */
     private void closeExpired(long newest) {
-        while (!windows.times().isEmpty()) {
+        while (!windows.times().isEmpty()
+                && ofTime.end(windows.times().firstKey()) + grace <= streamTime) {
             long window = windows.times().firstKey();
             long end = ofTime.end(window);
-            if (end + grace > streamTime) {
-                return;
-            }
             boolean isLost = isLossy && end + grace < newest;
             windows.removeFirst(
                     place -> {
