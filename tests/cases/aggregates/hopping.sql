@@ -44,12 +44,12 @@ CREATE STREAM late AS
 INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'x', 1);
 INSERT INTO s (ROWTIME, k, v) VALUES (1000, 'z', 1);
 INSERT INTO s (ROWTIME, k, v) VALUES (16000, 'y', 2);
-INSERT INTO s (ROWTIME, k, v) VALUES (2000, 'x', 4);
-INSERT INTO s (ROWTIME, k, v) VALUES (11000, 'x', 8);
 INSERT INTO s (ROWTIME, k, v) VALUES (16000, 'z', 16);
+INSERT INTO s (ROWTIME, k, v) VALUES (11000, 'x', 8);
+INSERT INTO s (ROWTIME, k, v) VALUES (2000, 'x', 4);
 --@output LATE ordered
 -- key       | offset | window_start            | window_end              | grace_ms
--- {"K":"x"} | 3      | 1970-01-01T00:00:00.000 | 1970-01-01T00:00:10.000 | 6001
+-- {"K":"x"} | 5      | 1970-01-01T00:00:00.000 | 1970-01-01T00:00:10.000 | 6001
 
 --@output HOPS ordered
 -- k | windowstart | windowend | n | total
