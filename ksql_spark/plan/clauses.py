@@ -60,6 +60,15 @@ class AggregateCall:
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner}){only}"
 
     @property
+    def merges(self) -> bool:
+        """Whether states over parts of a group's rows make its result, whatever order the rows came in.
+
+        Of a user's function, nobody says whether it depends on that order.
+        """
+        spec = registry.require(self.function)
+        return spec.merge and spec.origin is None and not (self.by_arrival or self.distinct)
+
+    @property
     def inputs(self) -> tuple[Expression, ...]:
         """The expressions over the child that it needs."""
         ordered = tuple(key.expression for key in self.order)

@@ -342,6 +342,8 @@ class Aggregate(_Table, _OneChild):
         emit_final: EMIT FINAL.
         ttl_ms: how long after its last record a group ends (TTL); only without a window.
         every_ms: the length of the intervals at whose ends changed rows are emitted (EVERY); None: at once.
+        in_slices: whether the state is of slices between the bounds of windows, which windows share
+            (SliceAggregate.java), not of windows.
     """
 
     group_by: tuple[NamedExpression, ...]
@@ -350,6 +352,7 @@ class Aggregate(_Table, _OneChild):
     emit_final: bool = False
     ttl_ms: int | None = None
     every_ms: int | None = None
+    in_slices: bool = False
 
     @cached_property
     def schema(self) -> Schema:

@@ -225,6 +225,9 @@ def _groups_state(node: Aggregate) -> str:
     if spec.kind == "SLIDING":
         how_long = span_text(3 * spec.size_ms + spec.grace_ms)
         return f"the aggregates of up to two windows for each time of a key's records, for {how_long}{held}"
+    if node.in_slices:
+        length = span_text(spec.size_ms + spec.grace_ms)
+        return f"the aggregates of each key and slice, which overlapping windows share, for {length}"
     return f"the aggregates of each key and window, for {span_text(spec.retention_ms)}{held}"
 
 

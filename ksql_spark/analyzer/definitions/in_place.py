@@ -213,7 +213,8 @@ def _aggregate(old: Aggregate, new: Aggregate) -> tuple[Aggregate, dict[str, str
             there[_meaning(appended)] = appended.name
             calls.append(appended)
         names[call.name] = there[_meaning(moved)]
-    return replace(new, child=below, group_by=old.group_by, aggregates=tuple(calls)), names
+    fitting = replace(new, child=below, group_by=old.group_by, aggregates=tuple(calls))
+    return replace(fitting, in_slices=old.in_slices), names
 
 
 def _is_behind_a_topic(node: Node) -> bool:
@@ -231,6 +232,8 @@ def _check_appendable(old: Aggregate, call: AggregateCall) -> None:
             f"its state has no {call.call}, which cannot begin empty over a table: changes would "
             "take rows away from it that it has never had"
         )
+    if old.in_slices and not call.merges:
+        raise _Differs(f"its windows share parts of the state, of which {call.call} cannot be made")
     if old.every_ms is not None:
         raise _Differs(f"its state has no {call.call}, and results that wait for EVERY would be without it")
 

@@ -6,8 +6,8 @@ No operator knows of that: the groups are the columns as STRUCTs, which are not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import prod
 
@@ -30,7 +30,7 @@ from ksql_spark.expressions import (
 )
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.clauses import AggregateCall, NamedExpression, WindowSpec
+from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.plan.nodes import SET_NUMBER, Aggregate, Filter, FlatMap, Node, Project, Sort
 from ksql_spark.types import BOOLEAN, INTEGER, Array, Field, Struct
 
@@ -95,16 +95,9 @@ class GroupingSets:
     def _is_one_of(self, numbers: Iterable[int]) -> Expression:
         return Call("IN", (self.number, Members(tuple(numbers), INTEGER)), BOOLEAN)
 
-    def build(
-        self,
-        child: Node,
-        groups: Sequence[NamedExpression],
-        aggregates: tuple[AggregateCall, ...],
-        window: WindowSpec | None,
-        emit_final: bool,
-        having: Expression | None,
-    ) -> Node:
-        """The plan: an Aggregate and HAVING, as if GROUP BY had ``groups``: the columns, and the number."""
+    def build(self, aggregate: Aggregate, having: Expression | None) -> Node:
+        """The plan: ``aggregate`` and HAVING, as if GROUP BY had its groups: the columns, and the number."""
+        child, groups = aggregate.child, aggregate.group_by
         numbers = tuple(Literal(number, INTEGER) for number in self.numbers)
         every = Call("EXPLODE", (Call("ARRAY", numbers, Array(INTEGER)),), INTEGER)
         wrapped = {g.name: self._wrapped(place, g.expression) for place, g in enumerate(groups)}
@@ -120,7 +113,7 @@ class GroupingSets:
             child.child if isinstance(child, Sort) else child, (NamedExpression(self.name, every),)
         )
         node = Sort(node, arrival) if arrival else node
-        node = Aggregate(node, keys, aggregates, window, emit_final)
+        node = replace(aggregate, child=node, group_by=keys)
         if having is not None:
             node = Filter(
                 node, transform(having, lambda e: plain.get(e.name) if isinstance(e, ColumnRef) else None)
@@ -128,7 +121,7 @@ class GroupingSets:
         return Project(
             node,
             tuple(NamedExpression(name, expression) for name, expression in plain.items()),
-            tuple(NamedExpression(a.name, ColumnRef(a.name, a.type)) for a in aggregates),
+            tuple(NamedExpression(a.name, ColumnRef(a.name, a.type)) for a in aggregate.aggregates),
         )
 
     def _wrapped(self, place: int, expression: Expression) -> Expression:

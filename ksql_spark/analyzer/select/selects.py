@@ -94,12 +94,18 @@ class Grouping:
 
     def build(self, child: Node) -> Node:
         """The plan over ``child``."""
+        node = Aggregate(
+            child, self.groups, self.aggregates, self.window, self.emit_final, in_slices=self._is_in_slices
+        )
         if self.sets is not None:
-            return self.sets.build(
-                child, self.groups, self.aggregates, self.window, self.emit_final, self.having
-            )
-        node = Aggregate(child, self.groups, self.aggregates, self.window, self.emit_final)
+            return self.sets.build(node, self.having)
         return node if self.having is None else Filter(node, self.having)
+
+    @property
+    def _is_in_slices(self) -> bool:
+        window = self.window
+        overlap = window is not None and window.kind == "HOPPING" and window.advance_ms != window.size_ms
+        return overlap and self.emit_final and all(call.merges for call in self.aggregates)
 
 
 @dataclass(frozen=True)

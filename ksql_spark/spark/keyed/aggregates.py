@@ -138,6 +138,10 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
         state["TTL"] = f"{size_ms} ms"
     if every_ms:
         state["held results"] = "by window and key"
+    kind = window.kind if window else "NONE"
+    if node.in_slices:
+        kind = "SLICES"
+        state["windows"] = "shared slices"
     template = jvm.empty_frame(context.session, side.ddl).selectExpr(*output)
     appended = [call for call in node.aggregates if call.is_appended]
     if appended:
@@ -159,7 +163,7 @@ def aggregate(operation: Filter | Aggregate, inputs: Sequence[DataFrame], contex
             *heartbeats(idle_ms, context, every_ms, late=late),
         ],
         aggregator,
-        window.kind if window else "NONE",
+        kind,
         size_ms,
         (window.advance_ms or window.size_ms) if window else 0,
         str(window.calendar or "") if window else "",

@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 
 from ksql_spark.analyzer import appended, fitted
+from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.store import MetaStore
-from ksql_spark.plan.nodes import Aggregate, Node
+from ksql_spark.plan.nodes import Aggregate, Node, Project
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import children
 from tests.analyzer.binding import bind, run
@@ -81,6 +82,47 @@ def test_what_the_state_has_not_is_appended() -> None:
     (still,) = (part for part in parts(back.root) if isinstance(part, Aggregate))
     assert still.aggregates == kept.aggregates and appended(made, back) == []
     assert appended(back, fitted(back, new)) == []
+
+
+HOPS = "FROM s WINDOW HOPPING (SIZE 9 SECONDS, ADVANCE BY 6 SECONDS) GROUP BY v EMIT FINAL"
+
+
+def aggregate_of(query: PersistentQuery) -> Aggregate:
+    (found,) = (part for part in parts(query.root) if isinstance(part, Aggregate))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("select", "tail", "expected"),
+    [
+        ("COUNT(*) AS n, SUM(id) FILTER (WHERE w = 'x') AS m, AVG(id) AS a", HOPS, True),
+        ("COUNT(*) AS n, COLLECT_LIST(id) AS l", HOPS, False),
+        ("COUNT(DISTINCT id) AS n", HOPS, False),
+        ("COUNT(*) AS n", HOPS.replace("FINAL", "CHANGES"), False),
+        ("COUNT(*) AS n", HOPS.replace("ADVANCE BY 6", "ADVANCE BY 9"), False),
+        ("COUNT(*) AS n", HOPS.replace("HOPPING (SIZE 9 SECONDS, ADVANCE BY", "TUMBLING (SIZE"), False),
+    ],
+)
+def test_windows_that_overlap_and_are_emitted_once_are_in_slices(
+    select: str, tail: str, expected: bool
+) -> None:
+    query, _ = versions("TABLE", f"v, {select} {tail}", COUNTS)
+    assert aggregate_of(query).in_slices is expected
+
+
+def test_state_stays_in_windows_or_in_slices() -> None:
+    text = f"v, COUNT(*) AS n {HOPS}"
+    now, new = versions("TABLE", text, f"v, COUNT(*) AS n, SUM(id) AS total {HOPS}")
+    project = now.root
+    assert isinstance(project, Project)
+    # as an earlier release planned it
+    before = replace(now, root=replace(project, child=replace(aggregate_of(now), in_slices=False)))
+    assert aggregate_of(fitted(now, new)).in_slices
+    assert not aggregate_of(fitted(before, new)).in_slices
+    _, latest = versions("TABLE", text, f"v, COUNT(*) AS n, LATEST_BY_OFFSET(id) AS last {HOPS}")
+    assert not aggregate_of(fitted(before, latest)).in_slices
+    with pytest.raises(KsqlError, match="LATEST_BY_OFFSET"):
+        fitted(now, latest)
 
 
 def test_rows_behind_a_distinct_have_no_columns_that_came_later() -> None:

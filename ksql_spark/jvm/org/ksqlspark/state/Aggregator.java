@@ -85,6 +85,10 @@ public final class Aggregator implements Serializable {
 
     private transient Attribute[] buffer;
     private transient SpecificInternalRow row;
+
+    /** A group that is merged into the row's. */
+    private transient SpecificInternalRow other;
+
     private transient MutableProjection initial;
     private transient MutableProjection update;
     private transient MutableProjection merging;
@@ -348,6 +352,7 @@ public final class Aggregator implements Serializable {
             }
         }
         row = emptyBuffer();
+        other = emptyBuffer();
         List<Attribute> withInput = new ArrayList<>(slots);
         withInput.addAll(List.of(input));
         List<Attribute> withOther = new ArrayList<>(slots);
@@ -466,10 +471,9 @@ public final class Aggregator implements Serializable {
         return filter < 0 || !values.isNullAt(filter) && values.getBoolean(filter);
     }
 
-    /** Merges another stored group into this one. */
-    void merge(byte[] saved) {
-        SpecificInternalRow other = emptyBuffer();
-        load(saved, 0, other);
+    /** Merges another stored group into this one, in {@code saved} from this place on. */
+    void merge(byte[] saved, int from) {
+        load(saved, from, other);
         merging.target(row).apply(joined.apply(row, other));
         for (ImperativeAggregate function : imperative) {
             if (function instanceof TypedImperativeAggregate<?> typed) {

@@ -1,10 +1,6 @@
 package org.ksqlspark.state;
 
-import java.nio.ByteBuffer;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * Finds the keys whose last row is older than a TTL (reference §6.16), without looking at all keys.
@@ -20,37 +16,18 @@ final class Expiry {
     private final long ttl;
     private final long slice;
 
-    /** The key by (start of the slice, number). */
-    private final StateCache.Cached<byte[]> members;
-
-    /** The number of keys by the start of the slice. */
-    private final StateCache.Cached<Long> sizes;
-
-    /** As {@code sizes}, in order, of the current task. */
-    private TreeMap<Long, Long> open;
-
-    private final Map<Integer, TreeMap<Long, Long>> openByTask = new HashMap<>();
+    /** Keys by the start of the slice. */
+    private final ListsByTime keys;
 
     Expiry(KeyedOperator operator, long ttl) {
         this.ttl = ttl;
         this.slice = Math.max(1, ttl / SLICES);
-        this.members = operator.bytes("expiring");
-        this.sizes = operator.longs("slices");
+        this.keys = new ListsByTime(operator.bytes("expiring"), operator.longs("slices"));
     }
 
     /** See KeyedOperator.taskChanged. */
     void taskChanged(int number) {
-        open = openByTask.computeIfAbsent(number, task -> stored());
-    }
-
-    private TreeMap<Long, Long> stored() {
-        TreeMap<Long, Long> found = new TreeMap<>();
-        scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = sizes.iterator();
-        while (there.hasNext()) {
-            scala.Tuple2<byte[], Long> one = there.next();
-            found.put(ByteBuffer.wrap(one._1()).getLong(), one._2());
-        }
-        return found;
+        keys.taskChanged(number);
     }
 
     /** Whether a row of this time has expired. */
@@ -60,37 +37,27 @@ final class Expiry {
 
     /** Lists a key that is not listed yet. */
     void list(byte[] key, long time) {
-        long start = Math.floorDiv(time, slice) * slice;
-        long n = open.getOrDefault(start, 0L);
-        members.insert(place(start, n), key);
-        open.put(start, n + 1);
-        sizes.updateValue(number(start), n + 1);
+        keys.add(Math.floorDiv(time, slice) * slice, key);
     }
 
     /** Takes a key off the list; it looks at all of them. */
     void forget(byte[] key) {
-        members.removeIf((place, listed) -> Arrays.equals(listed, key));
+        keys.forget(listed -> Arrays.equals(listed, key));
     }
 
     /** Expires all keys that are listed in slices that have expired, or lists them anew. */
     void check(long streamTime, Rows rows) {
-        while (!open.isEmpty() && hasExpired(open.firstKey() + slice - 1, streamTime)) {
-            Map.Entry<Long, Long> first = open.pollFirstEntry();
-            sizes.removeKey(number(first.getKey()));
-            for (long n = 0; n < first.getValue(); n++) {
-                byte[] place = place(first.getKey(), n);
-                byte[] key = members.getValue(place);
-                if (key == null) {
-                    continue; // it was forgotten
-                }
-                members.removeKey(place);
-                long last = rows.last(key);
-                if (hasExpired(last, streamTime)) {
-                    rows.expire(key, last + ttl);
-                } else {
-                    list(key, last);
-                }
-            }
+        while (!keys.times().isEmpty()
+                && hasExpired(keys.times().firstKey() + slice - 1, streamTime)) {
+            keys.removeFirst(
+                    key -> {
+                        long last = rows.last(key);
+                        if (hasExpired(last, streamTime)) {
+                            rows.expire(key, last + ttl);
+                        } else {
+                            list(key, last);
+                        }
+                    });
         }
     }
 
@@ -101,13 +68,5 @@ final class Expiry {
 
         /** Removes a key, which is not listed any more, as of this time. */
         void expire(byte[] key, long time);
-    }
-
-    private static byte[] place(long start, long n) {
-        return ByteBuffer.allocate(16).putLong(start).putLong(n).array();
-    }
-
-    private static byte[] number(long start) {
-        return ByteBuffer.allocate(8).putLong(start).array();
     }
 }

@@ -393,6 +393,16 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         send(key, ts, row, null, windowStart, windowEnd, null, false);
     }
 
+    /** Emits the result of a window that has closed: the only one, or how it changes the table. */
+    protected final void emitClosed(
+            byte[] key, long ts, byte[] row, long windowStart, long windowEnd) {
+        if (emitsChanges) {
+            replace(key, ts, null, Version.of(row), windowStart, windowEnd, null);
+        } else {
+            emitWaiting(key, ts, row, windowStart, windowEnd);
+        }
+    }
+
     private void send(
             byte[] key,
             long ts,

@@ -255,7 +255,8 @@ public final class KeyedOperators {
      * Aggregates per key, or per key and window. Without windows, a record of side {@code REPLACED}
      * is added and its result is not emitted, as the group's next record follows.
      *
-     * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION
+     * @param kind NONE, TUMBLING, HOPPING, CUMULATIVE, SLIDING or SESSION; SLICES is HOPPING with
+     *     state of slices, see SliceAggregate
      * @param size window size, inactivity gap, or without windows the TTL of groups (0: none), ms
      * @param advance advance of hopping windows, step of cumulative ones, ms
      * @param calendar of windows by a calendar, see CalendarWindows; else empty
@@ -284,6 +285,7 @@ public final class KeyedOperators {
                 switch (kind) {
                     case "SESSION" -> new SessionAggregate(aggregator, size, grace, isFinal);
                     case "SLIDING" -> new SlidingAggregate(aggregator, size, grace, isFinal);
+                    case "SLICES" -> new SliceAggregate(aggregator, size, advance, grace, isLossy);
                     case "NONE" ->
                             new WindowAggregate(aggregator, null, size, grace, isFinal, isLossy);
                     default ->

@@ -69,7 +69,7 @@ final class SessionAggregate extends KeyedOperator {
         }
         aggregator.reset();
         for (Session session : merged) {
-            aggregator.merge(session.buffer);
+            aggregator.merge(session.buffer, 0);
         }
         aggregator.add(value);
         for (Session session : merged) {

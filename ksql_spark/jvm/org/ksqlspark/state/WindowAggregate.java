@@ -7,7 +7,6 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.TreeMap;
 
 /**
  * Aggregates per key, or per key and window that is not a session (reference §6.8, §6.9).
@@ -35,17 +34,12 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     private final boolean isLossy;
 
     private transient MapState<byte[], byte[]> groups;
-    private transient StateCache.Cached<byte[]> members;
+
+    /** The groups of each open window, by the window's number; null without windows. */
+    private transient ListsByTime windows;
 
     /** Null: no aggregate has DISTINCT. */
     private transient DistinctValues distinct;
-
-    private transient MapState<byte[], Long> windows;
-
-    /** Open windows by number, with the number of their keys, in order, as in the state. */
-    private transient TreeMap<Long, Long> open;
-
-    private transient Map<Integer, TreeMap<Long, Long>> openByTask;
 
     /** Null without a TTL. */
     private transient Expiry expiry;
@@ -75,9 +69,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         emitted = new HashMap<>();
         groups = bytes("groups");
         if (!isUnwindowed) {
-            openByTask = new HashMap<>();
-            members = bytes("members");
-            windows = longs("windows");
+            windows = new ListsByTime(bytes("members"), longs("windows"));
         } else if (ttl > 0) {
             expiry = new Expiry(this, ttl);
         }
@@ -87,20 +79,10 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
     @Override
     protected void taskChanged(int number) {
         if (!isUnwindowed) {
-            open = openByTask.computeIfAbsent(number, task -> stored());
+            windows.taskChanged(number);
         } else if (expiry != null) {
             expiry.taskChanged(number);
         }
-    }
-
-    private TreeMap<Long, Long> stored() {
-        TreeMap<Long, Long> found = new TreeMap<>();
-        scala.collection.Iterator<scala.Tuple2<byte[], Long>> there = windows.iterator();
-        while (there.hasNext()) {
-            scala.Tuple2<byte[], Long> window = there.next();
-            found.put(ByteBuffer.wrap(window._1()).getLong(), window._2());
-        }
-        return found;
     }
 
     @Override
@@ -124,7 +106,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
                 isLate = false;
                 byte[] place = place(window, key);
                 if (update(place, key, ts, value, window, true)) {
-                    list(window, place);
+                    windows.add(window, place);
                 }
             }
         }
@@ -143,11 +125,10 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             }
             return;
         }
-        for (long window : open.keySet()) {
+        for (long window : windows.times().keySet()) {
             remove(place(window, key));
         }
-        members.removeIf(
-                (member, place) -> Arrays.equals(place, 8, place.length, key, 0, key.length));
+        windows.forget(place -> Arrays.equals(place, 8, place.length, key, 0, key.length));
     }
 
     private static byte[] place(long window, byte[] key) {
@@ -264,16 +245,11 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         replace(key, time, Version.of(before), Version.of(row), start, end, own);
     }
 
-    private void list(long window, byte[] place) {
-        long n = open.getOrDefault(window, 0L);
-        members.insert(ByteBuffer.allocate(16).putLong(window).putLong(n).array(), place);
-        open.put(window, n + 1);
-        windows.updateValue(ByteBuffer.allocate(8).putLong(window).array(), n + 1);
-    }
-
     @Override
     protected long end() {
-        return isUnwindowed || open.isEmpty() ? Long.MIN_VALUE : ofTime.end(open.lastKey()) + grace;
+        return isUnwindowed || windows.times().isEmpty()
+                ? Long.MIN_VALUE
+                : ofTime.end(windows.times().lastKey()) + grace;
     }
 
     @Override
@@ -288,35 +264,28 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
      *     period lie before it has already left the store of Kafka Streams, and is lost there
      */
     private void closeExpired(long newest) {
-        while (!open.isEmpty() && ofTime.end(open.firstKey()) + grace <= streamTime) {
-            Map.Entry<Long, Long> closed = open.pollFirstEntry();
-            long window = closed.getKey();
+        while (!windows.times().isEmpty()
+                && ofTime.end(windows.times().firstKey()) + grace <= streamTime) {
+            long window = windows.times().firstKey();
             long end = ofTime.end(window);
             boolean isLost = isLossy && end + grace < newest;
-            for (long n = 0; n < closed.getValue(); n++) {
-                byte[] member = ByteBuffer.allocate(16).putLong(window).putLong(n).array();
-                byte[] place = members.getValue(member);
-                if (place == null) {
-                    continue; // it was forgotten
-                }
-                members.removeKey(member);
-                if (isFinal && !isLost) {
-                    byte[] saved = groups.getValue(place);
-                    aggregator.load(saved, HEAD);
-                    if (aggregator.passes()) {
-                        byte[] key = Arrays.copyOfRange(place, 8, place.length);
-                        long time = ByteBuffer.wrap(saved).getLong();
-                        byte[] row = aggregator.result();
-                        if (emitsChanges()) {
-                            replace(key, time, null, row, window, null);
-                        } else {
-                            emitWaiting(key, time, row, ofTime.start(window), end);
+            windows.removeFirst(
+                    place -> {
+                        if (isFinal && !isLost) {
+                            emitFinal(place, window, end);
                         }
-                    }
-                }
-                remove(place);
-            }
-            windows.removeKey(ByteBuffer.allocate(8).putLong(window).array());
+                        remove(place);
+                    });
+        }
+    }
+
+    private void emitFinal(byte[] place, long window, long end) {
+        byte[] saved = groups.getValue(place);
+        aggregator.load(saved, HEAD);
+        if (aggregator.passes()) {
+            byte[] key = Arrays.copyOfRange(place, 8, place.length);
+            long time = ByteBuffer.wrap(saved).getLong();
+            emitClosed(key, time, aggregator.result(), ofTime.start(window), end);
         }
     }
 }

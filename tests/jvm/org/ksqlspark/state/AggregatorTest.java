@@ -156,7 +156,7 @@ class AggregatorTest {
         }
         third.reset();
         for (byte[] stored : List.of(old, grown, group(third))) { // sessions
-            third.merge(Arrays.copyOfRange(stored, 9, stored.length));
+            third.merge(stored, 9);
         }
         result = PackedRow.view(third.result(), 5);
         assertEquals(List.of(5, 5, 6, 7, 7), numbers(result, 1));

@@ -139,6 +139,7 @@ class ChangesTest {
         Windows hopping = Windows.of("HOPPING", 10, 5, "", "");
         compare(() -> new WindowAggregate(aggregator(), hopping, 0, 3, false, false), 1, false, 0);
         compare(() -> new WindowAggregate(aggregator(), hopping, 0, 3, true, false), 1, false, 0);
+        compare(() -> new SliceAggregate(aggregator(), 10, 5, 3, false), 1, false, 0);
     }
 
     @Test

@@ -116,7 +116,7 @@ class DecimalSumTest {
 
         aggregator.load(packed(former, null, true), 0);
         assertEquals("0.0", result(aggregator));
-        aggregator.merge(packed(former, decimal("1.5"), false));
+        aggregator.merge(packed(former, decimal("1.5"), false), 0);
         assertEquals("1.5", result(aggregator));
     }
 

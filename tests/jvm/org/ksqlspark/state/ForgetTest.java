@@ -37,6 +37,7 @@ class ForgetTest {
                     () -> new WindowAggregate(aggregator(), null, 40, 0, false, false),
                     () -> new WindowAggregate(aggregator(), TUMBLING, 0, 10, false, false),
                     () -> new WindowAggregate(aggregator(), HOPPING, 0, 10, true, false),
+                    () -> new SliceAggregate(aggregator(), 10, 5, 10, false),
                     () ->
                             new SessionAggregate(
                                     Aggregates.of(new CollectList(VALUE), VALUE, TAKES),

@@ -96,6 +96,11 @@ class LatenessTest {
     }
 
     @Test
+    void slicesOfHoppingWindowsToo() {
+        check(grace -> new SliceAggregate(greatest(), 10, 5, grace, false), 5, 0, 3, 19, 9);
+    }
+
+    @Test
     void sessions() {
         check(grace -> new SessionAggregate(greatest(), 5, grace, false), 8, 0, 20, 7);
     }
