@@ -164,7 +164,7 @@ def lower_transient(
         value_format=FormatSpec("JSON"),
     )
     plan = _lower(root, source, config, query_id, by_event_time=False, is_exactly_once=False)
-    return replace(plan, output=tuple(c.name for c in output))
+    return replace(plan, output=tuple(c.name for c in output), transactional_ids=())
 
 
 def _not_yet(what: str, hint: str | None = None) -> KsqlError:

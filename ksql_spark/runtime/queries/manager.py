@@ -266,9 +266,18 @@ class QueryManager(QueryRegistry):
 
         Its run has ended its transaction, unless its JVM is gone.
         """
-        self.end_transactions(*query.plan.transactional_ids)
+        self.end_transactions(*self._opened(query))
         self.checkpoints.remove(query.id)
         self._admin.delete_topics(query.own_topics)
+
+    def _opened(self, query: ManagedQuery) -> Iterator[str]:
+        """The transactional ids that its stages have used: none where the cluster gives no transactions."""
+        for number, transactional_id in enumerate(query.plan.transactional_ids):
+            noted: str | None = transactional_id
+            with contextlib.suppress(KsqlError):  # the note is damaged
+                noted = self.checkpoints.of(query, number).transactional_id
+            if noted == transactional_id:
+                yield transactional_id
 
     def stop(self, query_id: str) -> None:
         """Drain a query, then end it; its state stays."""

@@ -155,6 +155,8 @@ def test_queries_run_where_there_is_no_coordinator(
             for topic in ("first", "second", "counted"):
                 with TopicReader(broker.bootstrap_servers, topic) as reader:
                     assert reader.poll_batch(TIMEOUT_S)
+            engine.execute(Request("DROP TABLE counted DELETE TOPIC;"))
+            assert not any("COUNTED" in topic.upper() for topic in admin.topics())
             delete_session_rows(admin, "first", "an id")
             assert not rows(admin, "first")
         finally:

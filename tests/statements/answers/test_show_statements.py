@@ -79,7 +79,7 @@ def test_offsets_of_internal_topics_come_after_those_of_sources(world: World) ->
         "CREATE TABLE a AS SELECT s.v AS v, COUNT(*) AS n FROM s JOIN t ON s.k = t.k"
         "  WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY s.v EMIT FINAL;"
     )
-    (internal,) = (name for name in world.admin.topics() if name.startswith("_confluent-ksql-"))
+    (internal,) = (name for name in world.admin.topics() if name.endswith("-0-repartition"))
     world.admin.ends = {("s", 0): 3, ("t", 0): 5, (internal, 0): 4}
 
     def offsets() -> dict[str, tuple[int, int]]:
