@@ -874,7 +874,6 @@ SPECS: tuple[Spec, ...] = (
         _overlay_types,
         _overlaid,
         Example(("Txxxxas", "hom", 2, 4), "Thomas"),
-        limits=(MAX_BYTES,),
     ),
     dialect_spec(
         "PG_SPLIT_PART",

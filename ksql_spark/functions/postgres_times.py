@@ -26,7 +26,7 @@ from ksql_spark.functions.postgres import (
 )
 from ksql_spark.functions.postgres_patterns import Reader, written
 from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
-from ksql_spark.functions.spec import MAX_BYTES, MAX_ELEMENTS, Example, Lowering, Resolved, Spec, Typed
+from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed
 from ksql_spark.instants import INTERVAL_FIELDS
 from ksql_spark.types import (
     BIGINT,
@@ -452,7 +452,6 @@ SPECS: tuple[Spec, ...] = (
         lambda args, _: let(args[0], lambda m: f"if({m} is null, NULL, {written(m, _plain(args[1]))})"),
         Example((_MOMENT, "FMDay DDth HH12:MI:SS.MS am"), "Sunday 08th 02:05:06.250 pm"),
         Example((_MOMENT, 'Month YYYY "Q"Q'), "March     2026 Q1"),
-        limits=(MAX_BYTES,),
     ),
     *(
         dialect_spec(
@@ -522,7 +521,6 @@ SPECS: tuple[Spec, ...] = (
         _numbered,
         Example((1, 5, 2), [1, 3, 5]),
         Example((3, 1, 1), []),
-        limits=(MAX_ELEMENTS,),
     ),
     dialect_spec(
         "PG_TIMES",

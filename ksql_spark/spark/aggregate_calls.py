@@ -67,7 +67,7 @@ _AGGREGATES = frozenset(
     (
         "avg", "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count", "first",
         "hll_sketch_agg", "last", "max", "max_by", "median", "min", "min_by", "percentile",
-        "percentile_approx", "percentile_disc", "stddev_samp", "sum", "var_samp",
+        "percentile_approx", "percentile_disc", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp",
     )
 )  # fmt: skip
 _TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[A-Za-z_]\w*(?:\.`(?:[^`]|``)*`)?\(|`(?:[^`]|``)*`|[()]")
