@@ -213,8 +213,10 @@ def _aggregate(old: Aggregate, new: Aggregate) -> tuple[Aggregate, dict[str, str
             there[_meaning(appended)] = appended.name
             calls.append(appended)
         names[call.name] = there[_meaning(moved)]
-    fitting = replace(new, child=below, group_by=old.group_by, aggregates=tuple(calls))
-    return replace(fitting, in_slices=old.in_slices), names
+    fitting = replace(
+        new, child=below, group_by=old.group_by, aggregates=tuple(calls), in_slices=old.in_slices
+    )
+    return fitting, names
 
 
 def _is_behind_a_topic(node: Node) -> bool:

@@ -68,7 +68,6 @@ class StageRun:
         self._stage = plan.stages[number]
         self._checkpoint = environment.checkpoints.of(query, number)
         self._config = environment.config().with_values(query.properties)
-        self._is_exactly_once = self._stage.guarantee == EXACTLY_ONCE
         self._feeds = None if self._stage.is_last else self._stage.sink.topic
         #: the settings of its producer, once it is open, and whether the JVM has that producer already
         self._producer: dict[str, str] = {}
@@ -100,7 +99,6 @@ class StageRun:
                 error.message,
             )
             self._stage = stage = replace(query.plan, transactional_ids=()).stages[self._number]
-            self._is_exactly_once = False
             exactly_once.begin(self._admin, self.session, self._id, stage, self._checkpoint, producer)
         linger_ms = int(self._setting("ksql.sink.linger.ms"))
         self._producer = producer = sinks.producer_settings(producer, stage.mode, linger_ms)
@@ -216,6 +214,10 @@ class StageRun:
 
     def _setting(self, name: str) -> Any:
         return self._environment.setting(self._query, name)
+
+    @property
+    def _is_exactly_once(self) -> bool:
+        return self._stage.guarantee == EXACTLY_ONCE
 
     @property
     def _is_collected(self) -> bool:

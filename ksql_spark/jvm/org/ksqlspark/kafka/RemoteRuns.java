@@ -59,9 +59,7 @@ public final class RemoteRuns {
                 NAMED.add(run);
             } else if (NAMED.contains(run)
                     || now - SEEN.computeIfAbsent(run, r -> now) >= UNKNOWN_MS) {
-                QueryRun.release(run);
-                QueryProducer.release(run);
-                KeyFilters.release(run);
+                DrainableSource.release(run, "");
             }
         }
         SEEN.keySet().retainAll(own);

@@ -1,7 +1,6 @@
 package org.ksqlspark.state;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.function.LongPredicate;
 
 /**
@@ -34,8 +33,7 @@ final class KeyQueue {
 
     void append(byte[] key, long time) {
         long tail = place(TAIL);
-        queue.insert(
-                number(tail), ByteBuffer.allocate(8 + key.length).putLong(time).put(key).array());
+        queue.insert(number(tail), NumberedKey.of(time, key));
         ends.updateValue(TAIL, tail + 1);
     }
 
@@ -52,7 +50,7 @@ final class KeyQueue {
         }
         queue.removeKey(number(head));
         ends.updateValue(HEAD, head + 1);
-        return new Entry(time, Arrays.copyOfRange(entry, 8, entry.length));
+        return new Entry(time, NumberedKey.key(entry));
     }
 
     boolean isEmpty() {

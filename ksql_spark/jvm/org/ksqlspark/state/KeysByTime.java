@@ -4,7 +4,6 @@ import org.apache.spark.sql.streaming.MapState;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +54,7 @@ final class KeysByTime {
     }
 
     void add(long time, byte[] key) {
-        byte[] entry = entry(time, key);
+        byte[] entry = NumberedKey.of(time, key);
         if (!entries.containsKey(entry)) {
             entries.updateValue(entry, NONE);
             list(listed, entry);
@@ -63,7 +62,7 @@ final class KeysByTime {
     }
 
     void remove(long time, byte[] key) {
-        entries.removeKey(entry(time, key));
+        entries.removeKey(NumberedKey.of(time, key));
     }
 
     boolean isEmpty() {
@@ -85,13 +84,9 @@ final class KeysByTime {
         for (byte[] entry : first.getValue()) {
             if (entries.containsKey(entry)) {
                 entries.removeKey(entry);
-                keys.add(Arrays.copyOfRange(entry, 8, entry.length));
+                keys.add(NumberedKey.key(entry));
             }
         }
         return new Due(first.getKey(), keys);
-    }
-
-    private static byte[] entry(long time, byte[] key) {
-        return ByteBuffer.allocate(8 + key.length).putLong(time).put(key).array();
     }
 }

@@ -113,7 +113,7 @@ final class MatchRecognize extends KeyedOperator {
         byte[] row = row(key, ts, record.getBinary(1));
         if (isAllRows) {
             Stored own = new Stored(ts, headers(), record.getBinary(0), row);
-            rows.insert(place(all.next, key), own.write());
+            rows.insert(NumberedKey.of(all.next, key), own.write());
         }
         Arrays.fill(verdicts, null);
         for (Beginning one : all.beginnings) {
@@ -288,7 +288,7 @@ final class MatchRecognize extends KeyedOperator {
         List<byte[]> last = expressions.results(match.values());
         Values values = expressions.none();
         for (int i = 0; i < match.path().length; i++) {
-            Stored own = Stored.read(rows.getValue(place(one.row + i, key)));
+            Stored own = Stored.read(rows.getValue(NumberedKey.of(one.row + i, key)));
             values = expressions.with(match.path()[i], own.row, values);
             List<byte[]> results = new ArrayList<>(expressions.results(values));
             results.addAll(last);
@@ -354,7 +354,7 @@ final class MatchRecognize extends KeyedOperator {
     private void removeRows(byte[] key, PartialMatches all) {
         if (isAllRows) {
             for (; all.stored < all.needed(); all.stored++) {
-                rows.removeKey(place(all.stored, key));
+                rows.removeKey(NumberedKey.of(all.stored, key));
             }
         }
     }
@@ -409,10 +409,6 @@ final class MatchRecognize extends KeyedOperator {
         while (forget()) {
             // on
         }
-    }
-
-    private static byte[] place(long row, byte[] key) {
-        return ByteBuffer.allocate(8 + key.length).putLong(row).put(key).array();
     }
 
     private record Recent(long time, byte[] arguments) {}

@@ -4,7 +4,6 @@ import org.ksqlspark.log.LateRow;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -76,7 +75,7 @@ final class SliceAggregate extends KeyedOperator {
     }
 
     private void add(long slice, byte[] key, long ts, byte[] value) {
-        byte[] place = place(slice, key);
+        byte[] place = NumberedKey.of(slice, key);
         byte[] saved = groups.getValue(place);
         long time = ts;
         if (saved == null) {
@@ -92,10 +91,6 @@ final class SliceAggregate extends KeyedOperator {
         groups.updateValue(place, group);
     }
 
-    private static byte[] place(long slice, byte[] key) {
-        return ByteBuffer.allocate(8 + key.length).putLong(slice).put(key).array();
-    }
-
     private static long time(byte[] group) {
         return ByteBuffer.wrap(group).getLong();
     }
@@ -103,9 +98,9 @@ final class SliceAggregate extends KeyedOperator {
     @Override
     protected void forget(byte[] key) {
         for (long slice : slices.times().keySet()) {
-            groups.removeKey(place(slice, key));
+            groups.removeKey(NumberedKey.of(slice, key));
         }
-        slices.forget(place -> Arrays.equals(place, 8, place.length, key, 0, key.length));
+        slices.forget(place -> NumberedKey.has(place, key));
     }
 
     @Override
@@ -176,7 +171,7 @@ final class SliceAggregate extends KeyedOperator {
             }
             if (aggregator.passes()) {
                 byte[] place = places.get(0);
-                byte[] key = Arrays.copyOfRange(place, 8, place.length);
+                byte[] key = NumberedKey.key(place);
                 emitClosed(key, time, aggregator.result(), window, window + size);
             }
         }

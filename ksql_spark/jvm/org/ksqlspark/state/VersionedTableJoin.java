@@ -160,7 +160,7 @@ final class VersionedTableJoin extends KeyedOperator {
     }
 
     private void expire(byte[] key, long time) {
-        byte[] entry = ByteBuffer.allocate(8 + key.length).putLong(time).put(key).array();
+        byte[] entry = NumberedKey.of(time, key);
         if (expiring.getValue(entry) == null) {
             expiring.updateValue(entry, NOTHING);
             expires(index, entry);

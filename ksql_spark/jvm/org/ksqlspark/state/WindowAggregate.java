@@ -104,7 +104,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             end = ofTime.end(window);
             if (end + grace > streamTime) {
                 isLate = false;
-                byte[] place = place(window, key);
+                byte[] place = NumberedKey.of(window, key);
                 if (update(place, key, ts, value, window, true)) {
                     windows.add(window, place);
                 }
@@ -126,13 +126,9 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
             return;
         }
         for (long window : windows.times().keySet()) {
-            remove(place(window, key));
+            remove(NumberedKey.of(window, key));
         }
-        windows.forget(place -> Arrays.equals(place, 8, place.length, key, 0, key.length));
-    }
-
-    private static byte[] place(long window, byte[] key) {
-        return ByteBuffer.allocate(8 + key.length).putLong(window).put(key).array();
+        windows.forget(place -> NumberedKey.has(place, key));
     }
 
     private void updateUnlessExpired(byte[] key, long ts, byte[] value) {
@@ -283,7 +279,7 @@ final class WindowAggregate extends KeyedOperator implements Expiry.Rows {
         byte[] saved = groups.getValue(place);
         aggregator.load(saved, HEAD);
         if (aggregator.passes()) {
-            byte[] key = Arrays.copyOfRange(place, 8, place.length);
+            byte[] key = NumberedKey.key(place);
             long time = ByteBuffer.wrap(saved).getLong();
             emitClosed(key, time, aggregator.result(), ofTime.start(window), end);
         }
