@@ -480,6 +480,7 @@ def compare(
 ) -> None:
     """Run one query on all sides, round by round, and print the results."""
     speeds: dict[str, list[float | None]] = {side: [] for side in sides}
+    unit = "records per core-second" if options.cpu else "records/s"
     for round_ in range(options.rounds + 1):
         shift = round_ % len(sides)  # each is the first one in turn
         for side, start in [*sides.items()][shift:] + [*sides.items()][:shift]:
@@ -491,11 +492,11 @@ def compare(
             is_right = seconds is not None and actual == expected
             speeds[side].append(options.records / seconds if is_right else None)
             told = "" if is_right else f"  wrong: {actual}; expected {expected}"
-            print(f"{name:13} {side:8} {shown(speeds[side][-1])} records/s{told}", flush=True)
+            print(f"{name:13} {side:8} {shown(speeds[side][-1])} {unit}{told}", flush=True)
             admin.delete_topics(t for t in admin.topics() if t == out or t.startswith(f"{out}-"))
     counted = {side: found[1:] or found for side, found in speeds.items()}
     medians = {side: median(found) for side, found in counted.items()}
-    print(f"\n{name:13} {'':8} {'first':>10} {'median':>10}  records/s, median of {options.rounds}")
+    print(f"\n{name:13} {'':8} {'first':>10} {'median':>10}  {unit}, median of {options.rounds}")
     for side, speed in medians.items():
         ratio = ratio_of(counted["ours"], counted[side]) if "ours" in counted and side != "ours" else ""
         wrong = sum(found is None for found in speeds[side])
