@@ -12,10 +12,10 @@ import org.apache.spark.sql.catalyst.expressions.SortDirection;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.types.StructType;
+import org.ksqlspark.state.SortedRows.Sorted;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -30,8 +30,8 @@ import java.util.List;
  * from 1, in {@code ws}, and RANK and DENSE_RANK as a packed row in {@code r}. A place that becomes
  * empty is a deletion, with the time of the record that caused it.
  *
- * <p>State per key: the best records (of a table all), best first: time, then length and bytes of
- * the table's key, of the row and of the values.
+ * <p>State per key: the best records, best first, as in {@link SortedRows}; of a table all, as
+ * there.
  */
 final class TopN extends KeyedOperator {
     private static final int ROW = 0;
@@ -57,14 +57,17 @@ final class TopN extends KeyedOperator {
      */
     private final boolean isTable;
 
-    private transient InterpretedOrdering ordering;
+    /** Of the values that order records. */
+    private transient Comparator<byte[]> order;
 
+    /** Of a stream, the records within the limit. */
     private transient StateCache.Cached<byte[]> best;
 
-    private record Entry(long ts, byte[] id, byte[] row, byte[] values) {}
+    /** Of a table; null: they are a stream's. */
+    private transient SortedRows rows;
 
     /** One of the best records, with its numbers from 1. */
-    private record Place(Entry entry, long rank, long denseRank) {}
+    private record Place(Sorted record, long rank, long denseRank) {}
 
     TopN(
             String types,
@@ -94,8 +97,16 @@ final class TopN extends KeyedOperator {
             Expression value = new BoundReference(i, types.apply(i).dataType(), true);
             orders.add(new SortOrder(value, direction, nulls, seq(List.<Expression>of())));
         }
-        ordering = new InterpretedOrdering(seq(orders));
-        best = bytes("best");
+        var ordering = new InterpretedOrdering(seq(orders));
+        int width = isDescending.length;
+        order =
+                (one, other) ->
+                        ordering.compare(PackedRow.view(one, width), PackedRow.view(other, width));
+        if (isTable) {
+            rows = new SortedRows(this, order);
+        } else {
+            best = bytes("best");
+        }
     }
 
     @Override
@@ -105,45 +116,46 @@ final class TopN extends KeyedOperator {
         if (sign < -1) {
             return;
         }
-        List<Entry> kept = unpacked(best.getValue(key));
-        List<Place> before = places(kept);
         byte[] id = record.getBinary(ID);
-        if (isTable) {
-            kept.removeIf(entry -> Arrays.equals(entry.id, id));
-        }
-        if (sign > 0) {
-            add(new Entry(ts, id, record.getBinary(ROW), record.getBinary(VALUES)), kept);
-        }
-        List<Place> after = places(kept);
-        if (isTable || !after.equals(before)) {
-            write(key, isTable ? kept : kept.subList(0, after.size()));
+        byte[] values = record.getBinary(VALUES);
+        List<Place> before;
+        List<Place> after;
+        if (rows != null) {
+            before = places(rows.of(key));
+            rows.remove(key, id);
+            if (sign > 0) {
+                rows.add(key, new Sorted(ts, id, record.getBinary(ROW), values));
+            }
+            after = places(rows.of(key));
+        } else {
+            List<Sorted> kept = SortedRows.unpacked(best.getValue(key));
+            before = places(kept);
+            SortedRows.insert(new Sorted(ts, id, record.getBinary(ROW), values), kept, order);
+            after = places(kept);
+            if (!after.equals(before)) {
+                best.updateValue(key, SortedRows.packed(kept.subList(0, after.size())));
+            }
         }
         for (int i = 0; i < Math.max(before.size(), after.size()); i++) {
             Place place = i < after.size() ? after.get(i) : null;
             if (place == null) {
                 emit(key, ts, null, null, i + 1);
             } else if (i >= before.size() || !place.equals(before.get(i))) {
-                emit(key, place.entry.ts, place.entry.row, ranks(place), i + 1);
+                emit(key, place.record.ts(), place.record.row(), ranks(place), i + 1);
             }
         }
     }
 
-    private void add(Entry added, List<Entry> entries) {
-        int place = entries.size();
-        while (place > 0 && compare(added, entries.get(place - 1)) < 0) {
-            place--;
-        }
-        entries.add(place, added);
-    }
-
     /** The records within the limit. */
-    private List<Place> places(List<Entry> entries) {
+    private List<Place> places(Iterable<Sorted> records) {
         List<Place> places = new ArrayList<>();
         long rank = 0;
         long denseRank = 0;
-        for (Entry entry : entries) {
+        for (Sorted record : records) {
             int number = places.size();
-            if (number == 0 || compare(entry, places.get(number - 1).entry) != 0) {
+            if (number == 0
+                    || order.compare(record.values(), places.get(number - 1).record.values())
+                            != 0) {
                 rank = number + 1;
                 denseRank++;
             }
@@ -156,7 +168,7 @@ final class TopN extends KeyedOperator {
             if (limited > most) {
                 break;
             }
-            places.add(new Place(entry, rank, denseRank));
+            places.add(new Place(record, rank, denseRank));
         }
         return places;
     }
@@ -167,52 +179,6 @@ final class TopN extends KeyedOperator {
         writer.write(0, place.rank);
         writer.write(1, place.denseRank);
         return writer.getRow().getBytes();
-    }
-
-    private void write(byte[] key, List<Entry> entries) {
-        if (entries.isEmpty()) {
-            best.removeKey(key);
-        } else {
-            best.updateValue(key, packed(entries));
-        }
-    }
-
-    private int compare(Entry one, Entry other) {
-        int width = isDescending.length;
-        return ordering.compare(
-                PackedRow.view(one.values, width), PackedRow.view(other.values, width));
-    }
-
-    private static List<Entry> unpacked(byte[] bytes) {
-        List<Entry> entries = new ArrayList<>();
-        if (bytes != null) {
-            ByteBuffer in = ByteBuffer.wrap(bytes);
-            while (in.hasRemaining()) {
-                entries.add(new Entry(in.getLong(), part(in), part(in), part(in)));
-            }
-        }
-        return entries;
-    }
-
-    private static byte[] part(ByteBuffer in) {
-        byte[] bytes = new byte[in.getInt()];
-        in.get(bytes);
-        return bytes;
-    }
-
-    private static byte[] packed(List<Entry> entries) {
-        int size = 0;
-        for (Entry entry : entries) {
-            size += 20 + entry.id.length + entry.row.length + entry.values.length;
-        }
-        ByteBuffer out = ByteBuffer.allocate(size);
-        for (Entry entry : entries) {
-            out.putLong(entry.ts);
-            for (byte[] part : List.of(entry.id, entry.row, entry.values)) {
-                out.putInt(part.length).put(part);
-            }
-        }
-        return out.array();
     }
 
     private static <T> scala.collection.immutable.Seq<T> seq(Iterable<T> items) {

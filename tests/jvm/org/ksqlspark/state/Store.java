@@ -16,6 +16,9 @@ class Store<V> implements MapState<byte[], V> {
     int reads;
     int writes;
 
+    /** Of values that are bytes. */
+    long bytesWritten;
+
     @Override
     public V getValue(byte[] key) {
         reads++;
@@ -30,6 +33,7 @@ class Store<V> implements MapState<byte[], V> {
     @Override
     public void updateValue(byte[] key, V value) {
         writes++;
+        bytesWritten += value instanceof byte[] bytes ? bytes.length : 0;
         values.put(ByteBuffer.wrap(key.clone()), value);
     }
 

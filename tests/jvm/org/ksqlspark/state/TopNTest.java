@@ -1,6 +1,7 @@
 package org.ksqlspark.state;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.apache.spark.sql.Encoder;
 import org.apache.spark.sql.Row;
@@ -69,8 +70,7 @@ class TopNTest {
         return change(time, new byte[0], 1, a, b).stream().map(one -> one.subList(0, 2)).toList();
     }
 
-    /** As add; also RANK and DENSE_RANK. A place that becomes empty has none. */
-    private List<List<Long>> change(long time, byte[] id, int sign, Integer a, Long b) {
+    private static byte[] values(Integer a, Long b) {
         UnsafeRowWriter values = new UnsafeRowWriter(2);
         values.resetRowWriter();
         values.zeroOutNullBytes();
@@ -84,10 +84,15 @@ class TopNTest {
         } else {
             values.write(1, b.longValue());
         }
+        return values.getRow().getBytes();
+    }
+
+    /** As add; also RANK and DENSE_RANK. A place that becomes empty has none. */
+    private List<List<Long>> change(long time, byte[] id, int sign, Integer a, Long b) {
         UnsafeRowWriter record = new UnsafeRowWriter(4);
         record.resetRowWriter();
         record.write(0, new byte[] {(byte) time});
-        record.write(1, values.getRow().getBytes());
+        record.write(1, values(a, b));
         record.write(2, id);
         record.write(3, sign);
         Row row =
@@ -154,37 +159,109 @@ class TopNTest {
     /** A table with changes at random, and what its sorted rows are. */
     @Test
     void changesOfATableAreUndone() {
-        Random random = new Random(2);
         for (TopN.Limit limit : TopN.Limit.values()) {
             stores.clear();
             start(limit, 3, true);
-            Map<Byte, Object[]> rows = new java.util.LinkedHashMap<>();
-            Map<Long, List<Long>> table = new HashMap<>();
-            for (long time = 1; time < 120; time++) {
-                byte id = (byte) random.nextInt(8);
-                byte[] key = {id};
-                Object[] old = rows.remove(id);
-                boolean isDeleted = random.nextInt(3) == 0;
-                List<List<Long>> changes = new ArrayList<>();
-                if (old != null) {
-                    Integer a = (Integer) old[0];
-                    changes.addAll(change(time, key, isDeleted ? -1 : -2, a, (Long) old[1]));
-                }
-                if (!isDeleted) {
-                    Integer a = random.nextInt(5) == 0 ? null : Integer.valueOf(random.nextInt(3));
-                    Long b = Long.valueOf(random.nextInt(2));
-                    rows.put(id, new Object[] {a, b, time});
-                    changes.addAll(change(time, key, 1, a, b));
-                }
-                for (List<Long> one : changes) {
-                    if (one.size() == 1) {
-                        table.remove(one.get(0));
-                    } else {
-                        table.put(one.get(0), one.subList(1, 4));
-                    }
-                }
-                assertEquals(sorted(new ArrayList<>(rows.values()), limit, 3), table);
+            changeAtRandom(new Random(2), limit, 8, 120);
+        }
+    }
+
+    @Test
+    void rowsOfMoreThanAPageAreInOrder() {
+        for (TopN.Limit limit : TopN.Limit.values()) {
+            stores.clear();
+            start(limit, 3, true);
+            changeAtRandom(new Random(3), limit, 200, 3000);
+            start(limit, 3, true); // goes on with the state
+            for (int id = 0; id < 200; id++) {
+                change(5000, key(id), -1, null, null);
             }
+            assertEquals(0, entries());
+        }
+    }
+
+    /** As release 0.1.0 has left it: all rows in one entry. */
+    @Test
+    void aLongFirstPageIsSplit() {
+        start(TopN.Limit.ROW_NUMBER, 2, true);
+        List<SortedRows.Sorted> rows = new ArrayList<>();
+        for (int id = 0; id < 100; id++) {
+            rows.add(
+                    new SortedRows.Sorted(
+                            id, key(id), new byte[] {(byte) id}, values(100 - id, 0L)));
+        }
+        handle.<byte[], byte[]>getMapState("best", null, null, TTLConfig.NONE())
+                .updateValue(new byte[] {1}, SortedRows.packed(rows));
+        assertEquals( // in the middle of the page
+                List.of(), change(120, key(200), 1, 50, 0L));
+        assertEquals(6, entries("pages"));
+        for (int id = 99; id > 1; id--) {
+            assertEquals(List.of(), change(121, key(id), -1, null, null));
+        }
+        assertEquals(
+                List.of(List.of(1L, 1L, 1L, 1L), List.of(2L, 120L, 2L, 2L)),
+                change(122, key(0), -1, null, null));
+    }
+
+    /** What a change writes does not grow with the rows of its group. */
+    @Test
+    void aChangeWritesOnePage() {
+        long small = written(1000);
+        long large = written(4000);
+        assertTrue(large < 6 * small, small + " and " + large + " bytes");
+    }
+
+    private long written(int rows) {
+        stores.clear();
+        start(TopN.Limit.ROW_NUMBER, 3, true);
+        Random random = new Random(4);
+        for (int id = 0; id < rows; id++) {
+            change(id % 100, key(id), 1, random.nextInt(1000), 0L);
+        }
+        return stores.values().stream().mapToLong(store -> store.bytesWritten).sum();
+    }
+
+    private int entries() {
+        return stores.keySet().stream().mapToInt(this::entries).sum();
+    }
+
+    private int entries(String name) {
+        return stores.get(name).values.size();
+    }
+
+    private static byte[] key(int id) {
+        return new byte[] {(byte) id, (byte) (id >> 8)};
+    }
+
+    private void changeAtRandom(Random random, TopN.Limit limit, int ids, int changes) {
+        Map<Integer, Object[]> rows = new java.util.LinkedHashMap<>();
+        Map<Long, List<Long>> table = new HashMap<>();
+        for (long n = 1; n < changes; n++) {
+            long time = n % 100; // a row's first byte
+            int id = random.nextInt(ids);
+            byte[] key = key(id);
+            Object[] old = rows.remove(id);
+            boolean isDeleted = random.nextInt(3) == 0;
+            List<List<Long>> found = new ArrayList<>();
+            if (old != null) {
+                Integer a = (Integer) old[0];
+                found.addAll(change(time, key, isDeleted ? -1 : -2, a, (Long) old[1]));
+            }
+            if (!isDeleted) {
+                Integer a =
+                        random.nextInt(5) == 0 ? null : Integer.valueOf(random.nextInt(ids / 2));
+                Long b = Long.valueOf(random.nextInt(2));
+                rows.put(id, new Object[] {a, b, time});
+                found.addAll(change(time, key, 1, a, b));
+            }
+            for (List<Long> one : found) {
+                if (one.size() == 1) {
+                    table.remove(one.get(0));
+                } else {
+                    table.put(one.get(0), one.subList(1, 4));
+                }
+            }
+            assertEquals(sorted(new ArrayList<>(rows.values()), limit, 3), table);
         }
     }
 
