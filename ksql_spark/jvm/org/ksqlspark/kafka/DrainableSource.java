@@ -26,7 +26,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.ksqlspark.internals.kafka.KafkaSource;
 import org.ksqlspark.internals.kafka.MatchedTopics;
 import org.ksqlspark.internals.kafka.SharedAdmin;
-import org.ksqlspark.state.KeyFilters;
+import org.ksqlspark.state.KeptCaches;
 
 import java.util.List;
 import java.util.Map;
@@ -81,7 +81,7 @@ public final class DrainableSource implements TableProvider {
     public static void release(String run, String feeds) {
         QueryRun.release(run);
         QueryProducer.release(run);
-        KeyFilters.release(run);
+        KeptCaches.release(run);
         if (!feeds.isEmpty()) {
             Frontier.forget(feeds);
         }

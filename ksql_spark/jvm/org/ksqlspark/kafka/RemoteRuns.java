@@ -1,6 +1,6 @@
 package org.ksqlspark.kafka;
 
-import org.ksqlspark.state.KeyFilters;
+import org.ksqlspark.state.KeptCaches;
 
 import java.util.HashMap;
 import java.util.HashSet;
@@ -53,7 +53,7 @@ public final class RemoteRuns {
         orders.runs().forEach(QueryRun::follow);
         Set<String> own = new HashSet<>(QueryRun.names());
         own.addAll(QueryProducer.names());
-        own.addAll(KeyFilters.runs());
+        own.addAll(KeptCaches.runs());
         for (String run : own) {
             if (orders.runs().containsKey(run)) {
                 NAMED.add(run);

@@ -155,7 +155,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
 
     private transient StateEntries.Store store;
 
-    /** Of the store, in {@link #size} under {@link #STAMP}: see KeyFilters; null: there is none. */
+    /** Of the store, in {@link #size} under {@link #STAMP}: see KeptCaches; null: there is none. */
     private transient Long stamp;
 
     /** Whether this attempt has written it. */
@@ -480,26 +480,27 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     public final void init(OutputMode outputMode, TimeMode timeMode) {
         out = new ArrayDeque<>();
         clocks = new HashMap<>();
-        cache = new StateCache(CacheBudget.shared(), BeforeCommit::with);
-        TaskContext context = TaskContext.get();
-        if (context == null) {
-            cache.close(); // only the states' names and types are wanted
-        } else {
-            context.<Void>addTaskCompletionListener(
-                    ended -> {
-                        cache.close();
-                        return null;
-                    });
-        }
         isWrittenBeforeCommit = BeforeCommit.call(getHandle(), this::write);
         clock = getHandle().getValueState("clock", Encoders.LONG(), TTLConfig.NONE());
         size = getHandle().getValueState("size", Encoders.LONG(), TTLConfig.NONE());
-        if (context != null) {
+        TaskContext context = TaskContext.get();
+        if (context == null) {
+            cache = new StateCache(CacheBudget.shared(), BeforeCommit::with);
+            cache.close(); // only the states' names and types are wanted
+        } else {
             String id = getHandle().getQueryInfo().getQueryId().toString();
             store = new StateEntries.Store(id, number, context.partitionId());
             stamp = ofStore(STAMP);
             Long has = ofStore(STORE);
-            cache.filterBy(KeyFilters.shared().take(filtered(), stamp, has == null ? 0 : has));
+            cache = KeptCaches.shared().take(cached(), stamp, BeforeCommit::with);
+            cache.beginBatch(has == null ? 0 : has);
+            context.<Void>addTaskCompletionListener(
+                    ended -> {
+                        if (cache != null) { // else it was kept
+                            cache.close();
+                        }
+                        return null;
+                    });
         }
         if (idle > 0) {
             arrivals = getHandle().getValueState("arrivals", Encoders.LONG(), TTLConfig.NONE());
@@ -515,7 +516,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     }
 
     /** The store, as one of this run. */
-    private StateEntries.Store filtered() {
+    private StateEntries.Store cached() {
         return new StateEntries.Store(run, number, store.partition());
     }
 
@@ -666,7 +667,7 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
                     }
                 });
         count();
-        if (cache.takeAdded() && !isStamped) {
+        if (cache.takeChanged() && !isStamped) {
             stamp = ThreadLocalRandom.current().nextLong();
             BeforeCommit.with(STAMP, () -> size.update(stamp));
             isStamped = true;
@@ -701,12 +702,12 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
      */
     @Override
     public final void close() {
-        if (isWrittenBeforeCommit && isAhead() && isCommitted()) {
+        if (cache != null && isWrittenBeforeCommit && isAhead() && isCommitted()) {
             throw new IllegalStateException("the state was committed before it was written");
         }
-        KeyFilter filter = run.isEmpty() ? null : cache.takeFilter();
-        if (filter != null) {
-            KeyFilters.shared().keep(filtered(), stamp, filter);
+        if (cache != null && store != null && !run.isEmpty()) {
+            KeptCaches.shared().keep(cached(), stamp, cache);
+            cache = null;
         }
     }
 

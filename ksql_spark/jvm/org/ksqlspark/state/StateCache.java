@@ -14,7 +14,8 @@ import java.util.function.BiPredicate;
  * have yet. An entry that is read is read from the store once; one that changes is written when the
  * cache lets it go, or at {@link #write}, with its last value only.
  *
- * <p>It has the entries of all tasks of a partition, one thread, and ends with the batch.
+ * <p>It has the entries of all tasks of a partition, one thread. After a batch, {@link KeptCaches}
+ * keeps it for the next one.
  */
 final class StateCache {
     /** What an entry takes beside the bytes of its key and value: objects and their headers. */
@@ -27,6 +28,12 @@ final class StateCache {
 
     private final CacheBudget budget;
     private final Tasks tasks;
+
+    /** The operator's states, in the order in which it opens them. */
+    private final List<Cached<?>> states = new ArrayList<>();
+
+    /** How many of them are open. */
+    private int opened;
 
     /** Null: the store is asked for all keys. */
     private KeyFilter filter;
@@ -48,10 +55,9 @@ final class StateCache {
     /** How many more entries the store has than when this was taken last. */
     private long growth;
 
-    /** Whether the store got a key since this was taken last. */
-    private boolean hasAdded;
+    /** Whether the store got other entries since this was taken last. */
+    private boolean hasChanged;
 
-    private int states;
     private boolean isClosed;
 
     StateCache(CacheBudget budget, Tasks tasks) {
@@ -66,16 +72,29 @@ final class StateCache {
         task = number;
     }
 
-    /** Asks the store only for keys that a filter may have. */
-    void filterBy(KeyFilter keys) {
-        filter = keys;
+    /**
+     * Begins a batch, with the entries that it has from the one before.
+     *
+     * @param stored how many entries the store has
+     */
+    void beginBatch(long stored) {
+        opened = 0;
+        if (filter != null && filter.isStale(stored)) {
+            filter.close();
+            filter = null;
+        }
+        if (filter == null) {
+            filter = new KeyFilter(budget, stored);
+        }
     }
 
-    /** Goes on without its filter, which is returned; null: it has none. */
-    KeyFilter takeFilter() {
-        KeyFilter taken = filter;
-        filter = null;
-        return taken;
+    /** Ends a batch; whether it has only what the store has, and may begin another one. */
+    boolean endBatch() {
+        if (filter != null && !filter.endBatch()) {
+            filter = null;
+        }
+        shrink();
+        return !isClosed && !isAhead() && !hasChanged;
     }
 
     /** An entry's key, with the state and the task that it belongs to. */
@@ -155,8 +174,14 @@ final class StateCache {
     }
 
     /** A state whose entries are here; arrays that go in or come out must not change afterwards. */
+    @SuppressWarnings("unchecked")
     <V> Cached<V> over(MapState<byte[], V> store) {
-        return new Cached<>(store);
+        if (opened == states.size()) {
+            states.add(new Cached<V>());
+        }
+        Cached<V> state = (Cached<V>) states.get(opened++);
+        state.store = store;
+        return state;
     }
 
     /**
@@ -176,10 +201,10 @@ final class StateCache {
         return taken;
     }
 
-    /** Whether the store got a key since the last call. */
-    boolean takeAdded() {
-        boolean taken = hasAdded;
-        hasAdded = false;
+    /** Whether the store got other entries since the last call. */
+    boolean takeChanged() {
+        boolean taken = hasChanged;
+        hasChanged = false;
         return taken;
     }
 
@@ -245,10 +270,10 @@ final class StateCache {
     }
 
     private void put(Entry entry) {
+        hasChanged = true;
         if (entry.value != null) {
             if (!entry.isStored()) {
                 growth++;
-                hasAdded = true;
                 if (filter != null) {
                     filter.add(entry.key.state.number, entry.key.task, entry.key.bytes);
                 }
@@ -352,14 +377,13 @@ final class StateCache {
 
     /** One of the operator's states. */
     final class Cached<V> implements MapState<byte[], V> {
-        final MapState<byte[], V> store;
+        /** That of the batch. */
+        MapState<byte[], V> store;
 
         /** For hashes. */
-        final int number = ++states;
+        final int number = opened + 1;
 
-        Cached(MapState<byte[], V> store) {
-            this.store = store;
-        }
+        private Cached() {}
 
         /** The store's value for a key of the task at hand; null: there is none. */
         private V stored(Key key) {

@@ -6,53 +6,59 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * Filters of stores, between two batches of a run. A task takes its store's filter out, so that an
+ * Caches of stores, between two batches of a run. A task takes its store's cache out, so that an
  * attempt that should be over cannot disturb the next one, and brings it back once it has
  * committed.
  *
  * <p>A store may go on from what another JVM wrote, or from a batch that is done again. So each
- * attempt that adds a key writes a stamp of its own into the store, and a filter knows the last one
- * that it has seen: a store with that stamp has no key that the filter lacks.
+ * attempt that changes it writes a stamp of its own into the store, and a cache knows the last one
+ * that it has seen: a store with that stamp has what the cache has.
  */
-public final class KeyFilters {
+public final class KeptCaches {
     /** Of all queries of this JVM. */
-    private static final KeyFilters SHARED = new KeyFilters(CacheBudget.shared());
+    private static final KeptCaches SHARED = new KeptCaches(CacheBudget.shared());
 
-    private record Kept(KeyFilter filter, Long stamp) {}
+    private record Kept(StateCache cache, Long stamp) {}
 
     private final Map<StateEntries.Store, Kept> kept = new ConcurrentHashMap<>();
     private final CacheBudget budget;
 
-    KeyFilters(CacheBudget budget) {
+    KeptCaches(CacheBudget budget) {
         this.budget = budget;
     }
 
-    static KeyFilters shared() {
+    static KeptCaches shared() {
         return SHARED;
     }
 
     /**
-     * The filter of a store; a new one where none fits.
+     * The cache of a store; a new one where none fits.
      *
      * @param stamp null: none was written
-     * @param entries how many the store has
      */
-    KeyFilter take(StateEntries.Store store, Long stamp, long entries) {
+    StateCache take(StateEntries.Store store, Long stamp, StateCache.Tasks tasks) {
         Kept found = kept.remove(store);
         if (found != null) {
-            if (stamp != null && stamp.equals(found.stamp) && !found.filter.isStale(entries)) {
-                return found.filter;
+            if (stamp != null && stamp.equals(found.stamp)) {
+                return found.cache;
             }
-            found.filter.close();
+            found.cache.close();
         }
-        return new KeyFilter(budget, entries);
+        return new StateCache(budget, tasks);
     }
 
-    /** Keeps the filter of a store, which was committed with that stamp. */
-    void keep(StateEntries.Store store, Long stamp, KeyFilter filter) {
-        Kept other = filter.endBatch() ? kept.put(store, new Kept(filter, stamp)) : null;
+    /**
+     * Keeps the cache of a store, which was committed with that stamp, if it is of use for the next
+     * batch; else it is closed.
+     */
+    void keep(StateEntries.Store store, Long stamp, StateCache cache) {
+        if (!cache.endBatch()) {
+            cache.close();
+            return;
+        }
+        Kept other = kept.put(store, new Kept(cache, stamp));
         if (other != null) {
-            other.filter.close();
+            other.cache.close();
         }
     }
 
@@ -61,12 +67,12 @@ public final class KeyFilters {
         for (StateEntries.Store store : kept.keySet()) {
             Kept found = store.run().equals(run) ? kept.remove(store) : null;
             if (found != null) {
-                found.filter.close();
+                found.cache.close();
             }
         }
     }
 
-    /** The runs that have filters here. */
+    /** The runs that have caches here. */
     public static Set<String> runs() {
         return SHARED.kept.keySet().stream()
                 .map(StateEntries.Store::run)
