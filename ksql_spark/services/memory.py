@@ -13,6 +13,8 @@ MEGABYTE, GIGABYTE = 2**20, 2**30
 BESIDE_THE_HEAP = GIGABYTE
 #: the smallest heap with which Spark starts and runs a few queries
 LEAST_HEAP = 512 * MEGABYTE
+#: the smallest bound of the caches of state: of the entries in Spark's heap, and of RocksDB's blocks, bytes
+LEAST_ENTRIES, LEAST_BLOCKS = 32 * MEGABYTE, 512 * MEGABYTE
 #: of Linux; other systems have neither
 MEMINFO = Path("/proc/meminfo")
 CGROUPS = Path("/sys/fs/cgroup")
@@ -81,3 +83,20 @@ def heap(config: Config) -> str:
     if config.is_set("ksql.spark.memory") or there is None or there - BESIDE_THE_HEAP >= size(default):
         return default
     return f"{max(there - BESIDE_THE_HEAP, LEAST_HEAP) // MEGABYTE}m"
+
+
+def cached_entries(config: Config) -> int:
+    """The most bytes of state in Spark's heap: what is configured, or a sixteenth of the heap."""
+    if (configured := config["ksql.state.cache.max.bytes"]) is not None:
+        return int(configured)
+    return max(LEAST_ENTRIES, size(heap(config)) // 16)
+
+
+def cached_blocks(config: Config) -> int:
+    """The most megabytes that RocksDB may hold outside of the heap: an eighth of what is left beside it.
+
+    With twenty million keys, its indexes and filters do not fit the smallest bound.
+    """
+    there = total()
+    left = 0 if there is None else there - size(heap(config)) - BESIDE_THE_HEAP
+    return max(LEAST_BLOCKS, left // 8) // MEGABYTE

@@ -150,7 +150,7 @@ SETTINGS: Mapping[str, str] = {
     # real-time mode needs this format; a query that starts in micro-batches must use it from its first batch
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
-    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",
+    "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "512",  # a server gives what its machine has
     # a query that was killed in its first batch leaves state and unfinished logs behind, and must start
     # anyway; nobody else writes to these folders
     "spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false",

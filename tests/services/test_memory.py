@@ -30,6 +30,7 @@ def test_a_machine_without_the_files_of_linux(machine: Path) -> None:
 def test_a_system_that_does_not_say(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sysconf")
     assert memory.total() is None and memory.heap(Config({})) == "2g"
+    assert memory.cached_blocks(Config({})) == 512
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,14 @@ def test_a_container(machine: Path, limit: str, used: str) -> None:
     assert memory.heap(Config({"ksql.spark.memory": "3g"})) == "3g"
     (machine / limit).write_text(f"{GIGABYTE}\n")
     assert memory.heap(Config({})) == "512m"
+
+
+def test_caches_of_state_grow_with_the_machine(machine: Path) -> None:
+    assert memory.cached_blocks(Config({})) == 13 * GIGABYTE // 8 // MEGABYTE
+    assert memory.cached_blocks(Config({"ksql.spark.memory": "12g"})) == 512
+    assert memory.cached_entries(Config({})) == 128 * MEGABYTE
+    assert memory.cached_entries(Config({"ksql.spark.memory": "256m"})) == 32 * MEGABYTE
+    assert memory.cached_entries(Config({"ksql.state.cache.max.bytes": "0"})) == 0
 
 
 @pytest.mark.parametrize("text", ["max", str(2**63 - 4096)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from ksql_spark.config import Config
 from ksql_spark.engine.bootstrap.lifecycle import Lifecycle
 from ksql_spark.schema_registry import SchemaRegistry
+from ksql_spark.services import memory
 from ksql_spark.services.registry import EmbeddedRegistry, RegistryOnDemand
 from ksql_spark.spark import jvm
 from ksql_spark.spark.session import SparkProcess, set_registry
@@ -66,7 +67,7 @@ class RegistryOfSpark:
         with self._lock:
             session = self._spark.running_session
             set_registry(session, self._settings)
-            jvm.bound_cache(session, int(self._config["ksql.state.cache.max.bytes"]))
+            jvm.bound_cache(session, memory.cached_entries(self._config))
 
     def create(self, lifecycle: Lifecycle) -> SchemaRegistry | None:
         """The configured registry, or the embedded one; None: neither exists.

@@ -65,6 +65,7 @@ def begin_spark(
         master=str(config["ksql.spark.master"]),
         settings={
             **function_limits(config),
+            "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": str(memory.cached_blocks(config)),
             **{f"spark.hadoop.{name}": value for name, value in config.with_prefix("fs.").items()},
             **config.with_prefix("spark."),
         },
