@@ -280,7 +280,7 @@ def _join_state(node: Join) -> str:
 
 
 def unbounded_state(node: Node) -> str | None:
-    """A warning about state that a clause could bound; None if there is no such clause, or it is set."""
+    """A warning about state that grows with time; None: it grows with keys only, or a clause bounds it."""
     match node:
         case Deduplicate(within_ms=None):
             return (
@@ -292,7 +292,17 @@ def unbounded_state(node: Node) -> str | None:
                 "The state grows with each row: the join keeps all rows of both streams forever. WITHIN "
                 "bounds it, as in a JOIN b WITHIN 30 DAYS ON …: rows further apart in time are no pair."
             )
+        case Changes(child, is_direct=False) if child.window is not None:
+            return _WINDOWS_STAY
+        case TopN() if (changes := changes_below(node)) is not None:
+            return _WINDOWS_STAY if changes.is_direct and changes.child.window is not None else None
     return None
+
+
+_WINDOWS_STAY = (
+    "The state grows with each window: the query keeps the row of each key and window forever, also when the "
+    "window has ended. Nothing bounds it."
+)
 
 
 def depends_on_order(node: Node) -> bool:

@@ -148,7 +148,7 @@ def test_a_filter_below_an_operation_that_keeps_tables_has_no_state() -> None:
     assert found and all(map(operations.keeps_tables, found))
 
 
-def test_state_that_a_clause_could_bound_is_told() -> None:
+def test_state_that_grows_with_time_is_told() -> None:
     told = {
         query.bound.sink.name
         for query in QUERIES
@@ -156,7 +156,7 @@ def test_state_that_a_clause_could_bound_is_told() -> None:
         for node in stage.stateful
         if isinstance(query.bound, PersistentQuery) and operations.unbounded_state(node) is not None
     }
-    assert told == {"ONCE_BY_KEY", "REPLAYED_ONCE", "SS_ENDLESS"}
+    assert told == {"CHAINED_SESSIONS", "ONCE_BY_KEY", "REPLAYED_ONCE", "SS_ENDLESS"}
 
 
 # ---- the tree -----------------------------------------------------------------------------------------

@@ -342,7 +342,7 @@ def _require_all(
 
 
 def _state_warnings(plan: Plan) -> tuple[str, ...]:
-    """A sentence for each step whose state grows although a clause could bound it."""
+    """A sentence for each step whose state grows with time."""
     warnings = (unbounded_state(node) for stage in plan.stages for node in stage.stateful)
     return tuple(text for text in warnings if text is not None)
 
