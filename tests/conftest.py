@@ -7,7 +7,7 @@ import dataclasses
 import gc
 import os
 import uuid
-from collections import Counter
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
@@ -42,17 +42,6 @@ SPLIT_MODULES = {
     "tests/kafka/test_membership.py",
     "tests/runtime/test_placement.py",
 }
-#: modules that mostly wait, for processes or for time: workers begin with them
-WAITING_MODULES = {
-    "tests/kafka/test_membership.py",
-    "tests/lake/test_compaction.py",
-    "tests/runtime/test_placement.py",
-    "tests/server/protocol/test_connections.py",
-    "tests/server/test_main.py",
-    "tests/shell/test_main.py",
-    "tests/shell/test_terminal.py",
-    "tests/tools/test_cut_over.py",
-}
 #: the name of a long wait among the properties of a test's report
 _LONG_WAIT = "long wait"
 
@@ -76,14 +65,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let workers begin with modules that wait, and then with those of most tests; cases fill the gaps."""
+    """Spread tests that wait, for time or for processes, among those that compute, so that cores have work.
+
+    The last ones are of modules that are split, so that no worker goes on long after the others.
+    """
     if not hasattr(config, "workerinput"):
         return
-    sizes = Counter(_module(item.nodeid) for item in items)
 
-    def order(item: pytest.Item) -> tuple[bool, int, str]:
+    def order(item: pytest.Item) -> tuple[float, str]:
         module = _module(item.nodeid)
-        return module not in WAITING_MODULES, 0 if module in SPLIT_MODULES else -sizes[module], module
+        is_split = module in SPLIT_MODULES
+        scope = item.nodeid if is_split else module
+        place = zlib.crc32(scope.encode()) / 2**32
+        return place if is_split else 0.85 * place, scope
 
     items.sort(key=order)
 
@@ -165,7 +159,7 @@ def spark_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkPro
             if master == "standalone":
                 cluster = stack.enter_context(SparkCluster(tmp_path_factory.mktemp("cluster"), cores=256))
                 master, settings = cluster.url, {**cluster.settings, "spark.executor.memory": "1536m"}
-            # that of three workers: each broadcast of a batch takes a block of 64 MB
+            # that of all workers: each broadcast of a batch takes a block of 64 MB
             process = SparkProcess(folder, memory="4g", master=master, settings=settings)
             stack.callback(process.stop)
             process.start()
