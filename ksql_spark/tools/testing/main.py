@@ -105,10 +105,13 @@ def _run(tests: Sequence[SqlTest], runner: Runner, completes: bool, console: Con
 def _complete(results: Sequence[Result], console: Console) -> None:
     """Write what came out into the files: at the end, also at an early one, since lines move."""
     for path in dict.fromkeys(result.test.path for result in results):
-        completed = [pair for result in results if result.test.path == path for pair in result.completed]
+        of_file = [result for result in results if result.test.path == path]
+        completed = [pair for result in of_file for pair in result.completed]
         if completed:
             write(path, completed)
             console.line(f"{path}: tables and messages written: {len(completed)}. Review them.")
+            if any(result.failure is not None for result in of_file):
+                console.line("Lines in failures are those of the file as it was.")
 
 
 def _mutate(tests: Sequence[SqlTest], runner: Runner, timeout_s: float, console: Console) -> int:

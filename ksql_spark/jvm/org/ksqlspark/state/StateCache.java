@@ -177,7 +177,7 @@ final class StateCache {
     @SuppressWarnings("unchecked")
     <V> Cached<V> over(MapState<byte[], V> store) {
         if (opened == states.size()) {
-            states.add(new Cached<V>());
+            states.add(new Cached<>());
         }
         Cached<V> state = (Cached<V>) states.get(opened++);
         state.store = store;
