@@ -2,7 +2,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import type { QueryDetails } from "../api/types.ts";
 import { bytes, count, rate } from "../format/numbers.ts";
-import { layout } from "../graph/layout.ts";
+import { curve, layout } from "../graph/layout.ts";
 import { planShape, stepRates, type StepBox, type StepRate } from "../graph/steps.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
@@ -23,7 +23,7 @@ export function Plan({ details }: { details: QueryDetails }) {
         <div class="plan" tabIndex={0} role="group" aria-label={`The ${which} plan`}>
           <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px` }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">
-              {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={line.path} />)}
+              {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={curve(line.points)} />)}
             </svg>
             {shape.boxes.map((box) => <Step key={box.id} box={box} at={placed.boxes.get(box.id)!} perS={rates.get(box.id) ?? null} isLogical={which === "logical"} />)}
           </div>
@@ -41,11 +41,10 @@ export function Plan({ details }: { details: QueryDetails }) {
 
 function Step({ box, at, perS, isLogical }: { box: StepBox; at: { x: number; y: number; width: number; height: number }; perS: StepRate | null; isLogical: boolean }) {
   const { step } = box;
-  const said = step.details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
   return (
-    <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={[step.title, ...said, step.state && `State: ${step.state}`].filter(Boolean).join("\n")}>
+    <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={step.state && `State: ${step.state}`}>
       <b>{step.title}{box.stage !== null && box.stage > 0 && <small> of {box.stage}</small>}</b>
-      <span class="said">{step.topic !== undefined ? <a href={formatRoute("topics", step.topic)}>{step.topic}</a> : said.join("; ")}</span>
+      {box.says.map((text, line) => <span key={line} class="said">{text === step.topic ? <a href={formatRoute("topics", text)}>{text}</a> : text}</span>)}
       <span class="figures">
         {!isLogical && <span title={step.volume && `${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{flowOf(perS)}</span>}
         {step.state !== undefined && <span>keeps state</span>}

@@ -43,7 +43,7 @@ test("what runs, which query is behind and why, which record broke it, and where
       const cause = page.locator(".banner", { hasText: /CSAS_CHECKED_\d+ falls behind, by [\d,]+ records in 30 s: \d+ records\/s arrive, it reads \d+\/s/ });
       await cause.waitFor();
       await page.locator(".node.culprit", { hasText: "the cause" }).waitFor();
-      await page.locator(".node.query", { hasText: "CSAS_HIGH" }).getByText("1 error").waitFor();
+      await page.locator(".node.query", { hasText: "CSAS_HIGH" }).getByText("1 failed").waitFor();
       await accessible(page);
       await picture(page, "behind");
       const begun = Date.now();
