@@ -107,10 +107,10 @@ test("parts that do not hang together are side by side where there is place, els
 });
 
 test("a graph is as large as the window has place for, and never smaller than can be read", () => {
-  const nodes = Array.from({ length: 40 }, (_, at) => node(`stream:S${at}`));
+  const nodes = Array.from({ length: 60 }, (_, at) => node(`stream:S${at}`));
   const graph = (count: number) => shapeOf({ ...GRAPH, nodes: nodes.slice(0, count), edges: [] }, { topics: false });
-  assert.deepEqual([2, 20, 40].map((count) => fitted(graph(count), [0.8, 1, 1.25], 1280, 700).scale), [1.25, 1, 0.8]);
-  const { placed } = fitted(graph(40), [0.8, 1, 1.25], 1280, 700);
+  assert.deepEqual([2, 20, 60].map((count) => fitted(graph(count), [0.8, 1, 1.25], 1280, 700).scale), [1.25, 1, 0.8]);
+  const { placed } = fitted(graph(60), [0.8, 1, 1.25], 1280, 700);
   assert.ok(placed.width * 0.8 <= 1280 && placed.height * 0.8 > 700);
 });
 
@@ -161,6 +161,7 @@ test("a DROP that the server will refuse says who is in its way, and what to do"
     what: "The server refuses to drop the stream RIDES while queries read it or insert into it. Drop what they created and terminate the others first, or add CASCADE, which does that too.",
     about: "These are in the way:",
     affected: ["query Q1"],
+    isRefused: true,
   });
   const inserting = { ...GRAPH, nodes: GRAPH.nodes.map((one) => (one.id === "query:Q1" ? { ...one, statement: "INSERT INTO big SELECT * FROM rides;" } : one)) };
   assert.deepEqual(effectOf(drop("DROP STREAM BIG;", "BIG"), inserting)?.affected, ["query Q1"]);

@@ -6,7 +6,7 @@ import { layout } from "../src/graph/layout.ts";
 import { planShape, stepRates } from "../src/graph/steps.ts";
 
 const details = (timeMs: number, read: number): QueryDetails => ({
-  id: "CTAS_T_1", state: "RUNNING", timeMs, latencies: {}, pauses: null, graces: null, transitions: [],
+  id: "CTAS_T_1", state: "RUNNING", timeMs, latencies: {}, reached: {}, pauses: null, graces: null, transitions: [],
   logical: [{ id: "0", title: "Source", details: [], inputs: [] }, { id: "1", title: "Aggregate", details: [], inputs: ["0"] }],
   subTopologies: [
     { number: 0, execution: "", state: null, checkpoints: [], steps: [

@@ -67,7 +67,7 @@ export function Canvas({ shape, culprits, search }: Props) {
   const isFound = (box: Box) =>
     needle === "" && related === null ? null : (related?.has(box.id) ?? true) && (needle === "" || holds(box, needle));
   const flow = flows(shape);
-  const isWhole = placed.width * scale <= size.width + 1 && placed.height * scale <= size.height + 1;
+  const isWhole = placed.width * scale <= size.width + 1 && placed.height * scale + KEY_PX <= size.height + 1;
   return (
     <div class="canvas">
       <div
@@ -79,7 +79,7 @@ export function Canvas({ shape, culprits, search }: Props) {
         onPointerDown={hold}
         onScroll={({ currentTarget: { scrollLeft: x, scrollTop: y } }) => setAt({ x, y })}
       >
-        <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale}px` }}>
+        <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale + KEY_PX}px` }}>
           <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})` }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">
               {placed.lines.map((line) => {

@@ -73,13 +73,13 @@ function Figures({ node }: { node: GraphNode }) {
       <span class="figures">
         <span title={`reads ${count(figures.readPerS)} records/s`}>in {rate(figures.readPerS)}</span>
         <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
-        {late > 0 && <span class="warn" title="records that came too late">{short(late)} late</span>}
       </span>
       {node.newVersionOf !== undefined ? <span class="figures"><Progress node={node} /></span> : <span class="figures">
         <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`${count(figures.lagRecords)} records are not read yet; the oldest has waited for ${span(figures.lagSeconds)}`}>
           lag {short(figures.lagRecords)}
         </span>
-        <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 latency {span(figures.latencySeconds)}</span>
+        <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 {span(figures.latencySeconds)}</span>
+        {late > 0 && <span class="warn" title="records that came too late">{short(late)} late</span>}
       </span>}
     </>
   );

@@ -16,6 +16,7 @@ const VIEWS = [["Name"], ["Query"]] as const;
 const number = (shown: (value: number | null) => string) => (cell: unknown) => shown(cell as number | null);
 const FORMATS = {
   Read: number(short), Written: number(short), Lag: number(count), Waiting: number(span), "p95 latency": number(span), "State size": number(bytes),
+  Errors: (cell: unknown) => <span class={cell === 0 ? "" : "bad"}>{count(cell as number)}</span>,
   Arriving: number(short), Records: number(count), Topic: linksTo("topics"), "Written by": linksTo("query"), "Read by": linksTo("query"),
 };
 

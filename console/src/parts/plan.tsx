@@ -32,7 +32,7 @@ export function Plan({ details }: { details: QueryDetails }) {
       {which === "physical" && details.subTopologies.map((stage) => (
         <p key={stage.number} class="hint">
           {details.subTopologies.length > 1 && `Sub-topology ${stage.number}: `}{stage.execution}
-          {stage.state && `; state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
+          {details.subTopologies.length > 1 && stage.state && `; of the state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
         </p>
       ))}
     </div>

@@ -9,7 +9,7 @@ const MOST_MS = 100;
 
 /** Whether the page shows p95 latencies, each within so many milliseconds. */
 function isWarm(mostMs) {
-  const shown = [...document.querySelectorAll(".node.query, .figure")].map((one) => one.innerText).filter((text) => text.includes("p95 latency"));
+  const shown = [...document.querySelectorAll(".node.query, .figure")].map((one) => one.innerText).filter((text) => text.includes("p95"));
   const found = shown.map((text) => /p95 latency ([\d.]+) ms|^([\d.]+) ms\s/.exec(text));
   return shown.length > 0 && found.every((one) => Number(one?.[1] ?? one?.[2]) <= mostMs);
 }

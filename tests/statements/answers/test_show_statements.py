@@ -186,8 +186,7 @@ def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: 
     found.latencies["A"] = Times((0.001, 0.01), (60, 40, 0), 1.4)
     (shown,) = world.one("SHOW QUERIES EXTENDED;")["queryDescriptions"]
     assert (
-        f"Latency to A: p50 0.00083 s, p95 0.0089 s, p99 0.0098 s, {after}"
-        in shown["topology"].splitlines()
+        f"Latency to A: p50 0.00083 s, p95 0.0089 s, p99 0.0098 s, {after}" in shown["topology"].splitlines()
     )
 
 

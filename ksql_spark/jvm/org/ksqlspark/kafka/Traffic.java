@@ -17,7 +17,9 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** What a query reads and writes, and how long that takes, since the server started. */
 public final class Traffic {
-    /** Times are counted up to each of these, ms, and beyond the last: six for each tenfold time. */
+    /**
+     * Times are counted up to each of these, ms, and beyond the last: six for each tenfold time.
+     */
     private static final long[] BOUNDS = {
         1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000,
         5000, 7000, 10_000, 15_000, 20_000, 30_000, 60_000
