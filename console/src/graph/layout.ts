@@ -18,9 +18,9 @@ interface Point {
 const BOX = { width: 208, height: 104 };
 const GAP = { x: 52, y: 18 };
 /** A step of a plan, pixels: its width, the height of its title and figures, and of a line of what it says. */
-const STEP = { width: 272, height: 54, line: 17 };
+const STEP = { width: 248, height: 54, line: 17 };
 /** How many characters such a line has place for. */
-const LINE_CHARACTERS = 33;
+const LINE_CHARACTERS = 30;
 /** In parts with more boxes, less time is spent on crossings of lines. */
 const MANY = 500;
 

@@ -35,9 +35,9 @@ export function planShape(details: QueryDetails, which: "logical" | "physical"):
   return { boxes, lines, key: JSON.stringify([which, boxes.map((box) => box.id), lines]) };
 }
 
-/** What a step does, line by line: of a source or sink, its topic first. */
-function said({ topic, details }: PlanStep): string[] {
-  return [...(topic === undefined ? [] : [topic]), ...details.map(({ name, text }) => (name ? `${name}: ${text}` : text))];
+/** What a step does, line by line. */
+function said({ details }: PlanStep): string[] {
+  return details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
 }
 
 /** Records per second into a step and out of it; null: not known. */

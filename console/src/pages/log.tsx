@@ -11,13 +11,17 @@ import { formatRoute, route, setOptions } from "../state/route.ts";
 const MINUTES = "720";
 
 export function LogPage() {
-  const queries = (graph.value?.nodes ?? [])
+  if (graph.value === null) return null;
+  const queries = graph.value.nodes
     .filter((node) => node.kind === "QUERY")
     .map((node) => ({ id: node.name, failed: failedOf(node.figures) }))
     .sort((a, b) => b.failed - a.failed || a.id.localeCompare(b.id));
-  const { query } = route.value.options;
+  const { query, all } = route.value.options;
   const failing = queries.filter((one) => one.failed > 0);
-  const shown = query === undefined ? failing.slice(0, MAX_QUERIES) : [{ id: query, failed: queries.find((one) => one.id === query)?.failed ?? 0 }];
+  // to look into the log costs time for each query: into that of the others only where there is nothing else, or if it is wanted
+  const isAll = failing.length === 0 || failing.length === queries.length || all !== undefined;
+  const wanted = query !== undefined ? queries.filter((one) => one.id === query) : isAll ? queries : failing;
+  const shown = wanted.slice(0, MAX_QUERIES);
   return (
     <section class="page">
       <header><h1>Failed records</h1></header>
@@ -33,12 +37,11 @@ export function LogPage() {
             </label>
             <Range otherwise={MINUTES} />
             {query !== undefined && <a href={formatRoute("query", query)}>All about {query}</a>}
-            {query === undefined && failing.length > MAX_QUERIES && <span class="hint">of the {MAX_QUERIES} queries with the most, of {count(failing.length)}</span>}
+            {wanted.length > MAX_QUERIES && <span class="hint">those of {MAX_QUERIES} queries, of {count(wanted.length)}</span>}
+            {query === undefined && !isAll && <><span class="hint">since the server started, in {count(failing.length)} {failing.length === 1 ? "query" : "queries"}</span><button class="quiet" onClick={() => setOptions({ all: "1" })}>Older ones of the others, too</button></>}
           </div>
           <div class="card flat">
-            {shown.length === 0 ? <p class="hint pad">No record has failed since the server started. If the log has older ones, choose a query.</p> : (
-              <Failures queryIds={shown.map(({ id }) => id).sort()} minutes={rangeMinutes(MINUTES)} counted={shown.reduce((sum, { failed }) => sum + failed, 0)} />
-            )}
+            {shown.length > 0 && <Failures queryIds={shown.map(({ id }) => id).sort()} minutes={rangeMinutes(MINUTES)} counted={shown.reduce((sum, { failed }) => sum + failed, 0)} />}
           </div>
         </>
       )}

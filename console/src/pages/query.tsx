@@ -117,7 +117,7 @@ export function QueryPage() {
             <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
           </div>
           <header class="bar"><h2>The last</h2><Range /></header>
-          {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
+          {series === undefined || times.length < 2 ? <p class="hint">{history.error !== null ? String(history.error) : "Fewer than two samples yet."}</p> : (
             <div class="charts">
               <Chart title="Records per second" timesMs={times} format={rate} series={[
                 { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },

@@ -20,7 +20,7 @@ interface Props {
 }
 
 export function Failures({ queryIds, minutes, counted }: Props) {
-  const asked = useAsked(() => rowsOf(errorsOf(queryIds, minutes, Date.now())), `${queryIds} ${minutes} ${counted}`, 15_000);
+  const asked = useAsked(() => rowsOf(errorsOf(queryIds, minutes, Date.now())), `${queryIds} ${minutes} ${counted}`, 60_000);
   const [search, setSearch] = useState("");
   const keeping = statementThatKeeps(asked.error);
   if (keeping !== null) return <NotKept statement={keeping} onKept={asked.again} />;

@@ -27,7 +27,7 @@ export function Lists({ graph }: { graph: Graph }) {
     const { figures } = node;
     return [
       node.name, wordOf(node.state), causes.has(node.name) ? "the cause" : "", figures?.readPerS ?? null, figures?.writtenPerS ?? null, figures?.lagRecords ?? null,
-      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, failedOf(figures), figures?.errors.late ?? 0, figures?.failures ?? 0, node.host ?? "",
+      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, failedOf(figures), figures?.errors.late || "", figures?.failures || "", node.host ?? "",
     ];
   });
   const ends = (id: string, from: "source" | "target", to: "source" | "target") =>

@@ -44,7 +44,7 @@ function Step({ box, at, perS, isLogical }: { box: StepBox; at: { x: number; y: 
   return (
     <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={step.state && `State: ${step.state}`}>
       <b>{step.title}{box.stage !== null && box.stage > 0 && <small> of {box.stage}</small>}</b>
-      {box.says.map((text, line) => <span key={line} class="said">{text === step.topic ? <a href={formatRoute("topics", text)}>{text}</a> : text}</span>)}
+      {box.says.map((text, line) => <span key={line} class="said">{step.topic !== undefined && text.endsWith(`: ${step.topic}`) ? <a href={formatRoute("topics", step.topic)}>{text}</a> : text}</span>)}
       <span class="figures">
         {!isLogical && <span title={step.volume && `${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{flowOf(perS)}</span>}
         {step.state !== undefined && <span>keeps state</span>}

@@ -10,7 +10,7 @@ export function TopicCharts({ topic }: { topic: string }) {
   const minutes = rangeMinutes();
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&topic=${encodeURIComponent(topic)}`), `${topic} ${minutes}`, 5_000);
   const series = history.value?.topics[topic];
-  if (history.value === null || series === undefined) return null;
+  if (history.value === null || series === undefined || history.value.timesMs.length < 2) return null;
   const { timesMs } = history.value;
   return (
     <>
