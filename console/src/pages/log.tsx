@@ -38,7 +38,7 @@ export function LogPage() {
             <Range otherwise={MINUTES} />
             {query !== undefined && <a href={formatRoute("query", query)}>All about {query}</a>}
             {wanted.length > MAX_QUERIES && <span class="hint">those of {MAX_QUERIES} queries, of {count(wanted.length)}</span>}
-            {query === undefined && !isAll && <><span class="hint">since the server started, in {count(failing.length)} {failing.length === 1 ? "query" : "queries"}</span><button class="quiet" onClick={() => setOptions({ all: "1" })}>Older ones of the others, too</button></>}
+            {query === undefined && !isAll && <><span class="hint">{failing.length === 1 ? "one query has" : `${count(failing.length)} queries have`} some since the server started</span><button class="quiet" onClick={() => setOptions({ all: "1" })}>Older ones of others, too</button></>}
           </div>
           <div class="card flat">
             {shown.length > 0 && <Failures queryIds={shown.map(({ id }) => id).sort()} minutes={rangeMinutes(MINUTES)} counted={shown.reduce((sum, { failed }) => sum + failed, 0)} />}
