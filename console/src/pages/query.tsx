@@ -13,7 +13,7 @@ import { Failures } from "../parts/failures.tsx";
 import { NotFound } from "../parts/not-found.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Checkpoints, Transitions } from "../parts/past.tsx";
-import { Plan } from "../parts/plan.tsx";
+import { Plan, useRates } from "../parts/plan.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Progress } from "../parts/progress.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
@@ -41,6 +41,7 @@ export function QueryPage() {
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
   const asked = useAsked(() => get<QueryDetails>(`queries/${encodeURIComponent(id)}`), `${id} ${node?.state}`, 5_000);
   const sink = explained.value?.[0]?.queryDescription?.sinks[0];
+  const rates = useRates(asked.value);
   const described = useAsked(async () => (sink === undefined ? [] : run(`DESCRIBE ${nameInSql(sink)} EXTENDED;`)), sink ?? "", 10_000);
   const [action, choose] = useState<Action | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
@@ -104,6 +105,7 @@ export function QueryPage() {
         ))}
       </nav>
       {asked.error !== null && <Problem error={asked.error} />}
+      {explained.error !== null && <Problem error={explained.error} />}
       {tab === "overview" && (
         <>
           <div class="cards">
@@ -138,8 +140,7 @@ export function QueryPage() {
       )}
       {tab === "plan" && (
         <>
-          {details && <Plan details={details} />}
-          {explained.error !== null && <Problem error={explained.error} />}
+          {details && <Plan details={details} rates={rates} />}
           {description && (
             <details class="card">
               <summary>The plan as text</summary>

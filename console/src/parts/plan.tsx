@@ -6,11 +6,10 @@ import { curve, layout } from "../graph/layout.ts";
 import { planShape, stepRates, type StepBox, type StepRate } from "../graph/steps.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
-export function Plan({ details }: { details: QueryDetails }) {
+export function Plan({ details, rates }: { details: QueryDetails; rates: Map<string, StepRate> }) {
   const which = route.value.options.plan === "logical" ? "logical" : "physical";
   const shape = planShape(details, which);
   const placed = useMemo(() => layout(shape), [shape.key]);
-  const rates = useRates(details);
   return (
     <div class="card">
       <div class="bar">
@@ -60,9 +59,9 @@ function flowOf(perS: StepRate | null): string {
   return `in ${rate(perS.in)}, out ${rate(perS.out)}`;
 }
 
-/** Rates between this answer and the one before it. */
-function useRates(details: QueryDetails): Map<string, StepRate> {
-  const known = useRef<{ before: QueryDetails | null; now: QueryDetails }>({ before: null, now: details });
+/** Rates of steps between this answer and the one before it. */
+export function useRates(details: QueryDetails | null): Map<string, StepRate> {
+  const known = useRef<{ before: QueryDetails | null; now: QueryDetails | null }>({ before: null, now: details });
   if (known.current.now !== details) known.current = { before: known.current.now, now: details };
-  return stepRates(known.current.before, known.current.now);
+  return details === null ? new Map() : stepRates(known.current.before, details);
 }
