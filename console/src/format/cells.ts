@@ -19,8 +19,12 @@ export function cellText(cell: unknown): string {
 
 /** A cell's text with all digits of its type: a DECIMAL(8, 2) is 3.50. */
 export function valueText({ type }: Column, cell: unknown): string {
-  const scale = typeof cell === "number" ? /^DECIMAL\(\d+, *(\d+)\)$/.exec(type)?.[1] : undefined;
-  return scale === undefined ? cellText(cell) : (cell as number).toFixed(Number(scale));
+  const scale = Number(/^DECIMAL\(\d+, *(\d+)\)$/.exec(type)?.[1] ?? 0);
+  const text = cellText(cell);
+  if (typeof cell !== "number" || scale === 0) return text;
+  if (text.includes("e")) return cell.toFixed(scale);
+  const [whole, part = ""] = text.split(".");
+  return `${whole}.${part.padEnd(scale, "0")}`;
 }
 
 /** A cell as people read it: times of the engine, and doubles without the errors of their last digits, with at least `digits` after the point. */
