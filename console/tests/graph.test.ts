@@ -106,6 +106,18 @@ test("parts that do not hang together are side by side where there is place, els
   }
 });
 
+test("a part takes the place beside another one that is narrower there, and nothing overlaps", () => {
+  // a wide part with a long tail, and two narrow ones with as many rows as it has
+  const star = (name: string, branches: number) => Array.from({ length: branches }, (_, at) => [[`stream:${name}`, `query:${name}${at}`], [`query:${name}${at}`, `table:${name}${at}`]]).flat();
+  const pairs = [...star("A", 6), ["table:A0", "query:AA"], ["query:AA", "table:AA"], ["stream:A", "query:AA"], ...star("B", 6), ...star("C", 2)];
+  const nodes = [...new Set(pairs.flat())].map((id) => node(id!));
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges: pairs.map(([source, target]) => ({ source: source!, target: target! })) }, { topics: false }), 1600);
+  const boxes = [...placed.boxes.values()];
+  assert.ok(boxes.every((one, at) => boxes.slice(at + 1).every((other) => one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y)));
+  const rows = new Set(boxes.map(({ y }) => y)).size;
+  assert.ok(placed.width <= 1600 && rows < 6 + 6, `${rows} rows`);
+});
+
 test("a graph is as large as the window has place for, and never smaller than can be read", () => {
   const nodes = Array.from({ length: 60 }, (_, at) => node(`stream:S${at}`));
   const graph = (count: number) => shapeOf({ ...GRAPH, nodes: nodes.slice(0, count), edges: [] }, { topics: false });

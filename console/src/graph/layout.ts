@@ -53,21 +53,40 @@ export function fitted(shape: Shape, scales: readonly number[], width: number, h
   return larger.findLast(({ placed, scale }) => placed.width * scale <= width && placed.height * scale <= height) ?? least!;
 }
 
-/** Parts in a width: each, in their order, at the highest place from which nothing is below. */
+/** Parts in a width: the widest first, each at the highest place where its columns are below what is there, else the one most to the left. */
 function arranged(all: Placed[], width: number): Placed {
   const placed: Placed = { width: 0, height: 0, boxes: new Map(), lines: [] };
-  const taken: { left: number; right: number; bottom: number }[] = [];
-  for (const part of all) {
-    const lefts = [...new Set([0, ...taken.map(({ right }) => right)])].filter((left) => left === 0 || left + part.width <= width);
-    const places = lefts.map((left) => ({ left, top: Math.max(0, ...taken.filter((one) => one.left < left + part.width && left < one.right).map(({ bottom }) => bottom)) }));
-    const { left, top } = places.reduce((best, one) => (one.top < best.top || (one.top === best.top && one.left < best.left) ? one : best));
-    taken.push({ left, right: left + part.width, bottom: top + part.height });
+  /** Of each column, where what is there ends. */
+  const ends: number[] = [];
+  for (const part of all.toSorted((a, b) => b.width - a.width)) {
+    const column = ([...part.boxes.values()][0]?.width ?? 0) + GAP.x;
+    const taken = columns(part, column);
+    const topAt = (first: number) => Math.max(0, ...[...taken].map(([at, { top }]) => (ends[first + at] ?? 0) - top));
+    const places = Math.max(0, Math.floor((width - part.width) / column)) + 1;
+    const tops = Array.from({ length: places }, (_, first) => topAt(first));
+    const top = Math.min(...tops);
+    const first = tops.indexOf(top);
+    const left = first * column;
+    for (const [at, { bottom }] of taken) ends[first + at] = top + bottom;
     for (const [id, box] of part.boxes) placed.boxes.set(id, { ...box, x: left + box.x, y: top + box.y });
     placed.lines.push(...part.lines.map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x: left + x, y: top + y })) })));
     placed.width = Math.max(placed.width, left + part.width);
     placed.height = Math.max(placed.height, top + part.height);
   }
   return placed;
+}
+
+/** From where to where boxes and lines of a part are in each of its columns of a width. */
+function columns({ boxes, lines }: Placed, width: number): Map<number, { top: number; bottom: number }> {
+  const found = new Map<number, { top: number; bottom: number }>();
+  const take = (x: number, top: number, bottom: number) => {
+    const at = Math.floor(x / width);
+    const before = found.get(at) ?? { top, bottom };
+    found.set(at, { top: Math.min(top, before.top), bottom: Math.max(bottom, before.bottom) });
+  };
+  for (const box of boxes.values()) take(box.x, box.y - GAP.y / 2, box.y + box.height + GAP.y / 2);
+  for (const { x, y } of lines.flatMap(({ points }) => points.slice(1, -1))) take(x, y, y);
+  return found;
 }
 
 /** The parts of a shape that hang together, in the order of their first boxes. */

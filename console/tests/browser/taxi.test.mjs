@@ -97,7 +97,7 @@ test("one click loads the taxi story, and a tour of five steps shows it", async 
     await page.getByText("__consumer_offsets").waitFor();
     await accessible(page);
     await pictures(page, {
-      flow: ".node", [`query/${query}`]: ".chart canvas", "source/RIDES": ".chart canvas", topics: ".grid tbody tr", "topics/rides": ".figure", editor: ".cm-content",
+      flow: ".node, .grid tbody tr", [`query/${query}`]: ".chart canvas", "source/RIDES": ".chart canvas", topics: ".grid tbody tr", "topics/rides": ".figure", editor: ".cm-content",
       connectors: "text=There are none.", log: "main .card", "functions/UCASE": ".examples", server: ".grid tbody tr",
     });
     await page.getByRole("button", { name: "Stop them" }).click();
