@@ -15,7 +15,7 @@ interface Props {
 
 const STEP = 1.25;
 /** The scales of a graph that is whole, and the range of those that the user may choose. In smaller ones nobody reads a rate; the map shows the rest. */
-const SCALES = [0.8, 0.9, 1, 1.1, 1.25];
+const SCALES = [0.8, 0.85, 0.9, 1, 1.1, 1.25];
 const LEAST = 0.8;
 const MOST = 2;
 /** The height of the key below the graph. */
