@@ -63,6 +63,7 @@ export class Runner {
         const outcome = this.begin(statement);
         pass ??= await this.take();
         outcome.isWaiting = false;
+        this.changed();
         const isQuery = isStreamed(statement);
         if (isQuery && !control.signal.aborted) {
           if (this.query !== control) this.query?.abort("The next query of this tab has ended it.");
