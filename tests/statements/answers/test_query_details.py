@@ -98,7 +98,9 @@ def test_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch, mode: str, p
 def test_what_it_has_reached_by_now(world: World) -> None:
     query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
     assert query_details(query, QueryFigures(None)).reached == {}
-    assert query_details(query, figures(query, reached={"s": {0: 7, 1: 9}})).reached == {"s": {"0": 7, "1": 9}}
+    assert query_details(query, figures(query, reached={"s": {0: 7, 1: 9}})).reached == {
+        "s": {"0": 7, "1": 9}
+    }
 
 
 def test_reports_are_of_batches_that_ran() -> None:
