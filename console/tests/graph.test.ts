@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
 import { flows, lineKey } from "../src/graph/flows.ts";
-import { fitted, layout, sizeOf } from "../src/graph/layout.ts";
+import { fitted, layout, layoutOfParts, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
 import { effectOf, isCascade } from "../src/sql/effect.ts";
 import { own, type Statement } from "../src/sql/statements.ts";
@@ -120,7 +120,7 @@ test("a part takes the place beside another one that is narrower there, and noth
 
 test("a graph is as large as the window has place for, and never smaller than can be read", () => {
   const nodes = Array.from({ length: 60 }, (_, at) => node(`stream:S${at}`));
-  const graph = (count: number) => shapeOf({ ...GRAPH, nodes: nodes.slice(0, count), edges: [] }, { topics: false });
+  const graph = (count: number) => layoutOfParts(shapeOf({ ...GRAPH, nodes: nodes.slice(0, count), edges: [] }, { topics: false }));
   assert.deepEqual([2, 20, 60].map((count) => fitted(graph(count), [0.8, 1, 1.25], 1280, 700).scale), [1.25, 1, 0.8]);
   const { placed } = fitted(graph(60), [0.8, 1, 1.25], 1280, 700);
   assert.ok(placed.width * 0.8 <= 1280 && placed.height * 0.8 > 700);

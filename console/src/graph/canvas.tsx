@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { rate } from "../format/numbers.ts";
 import { looksOfBox, Card } from "./card.tsx";
 import { flows, lineKey, pace, thickness } from "./flows.ts";
-import { curve, fitted, type Placed } from "./layout.ts";
+import { curve, fitted, layoutOfParts, type Placed } from "./layout.ts";
 import { neighbour, readingOrder } from "./neighbour.ts";
 import { connected, type Box, type Shape } from "./shape.ts";
 
@@ -27,8 +27,9 @@ export function Canvas({ shape, culprits, search }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState<number | null>(null);
   const [size, setSize] = useState({ width: 1, height: 1 });
-  // only a changed shape or window is laid out anew, not each change of a figure
-  const { placed, scale: fitting } = useMemo(() => fitted(shape, SCALES, size.width, size.height - KEY_PX), [shape.key, size]);
+  // only a changed shape is laid out anew, not each change of a figure; another window only moves its parts
+  const parts = useMemo(() => layoutOfParts(shape), [shape.key]);
+  const { placed, scale: fitting } = useMemo(() => fitted(parts, SCALES, size.width, size.height - KEY_PX), [parts, size.width, size.height]);
   // the Tab key goes as one reads: from column to column, each from its top
   const inOrder = useMemo(() => readingOrder(shape, placed), [shape, placed]);
   const [at, setAt] = useState({ x: 0, y: 0 });

@@ -41,14 +41,18 @@ function linesOf(text: string): number {
   return lines;
 }
 
-/** The layout of a shape in a width, pixels: parts that do not hang together are side by side as far as that has place. */
-export function layout(shape: Shape, width = 0): Placed {
-  return arranged(parts(shape).map(layoutOfPart), width);
+/** The layouts of the parts of a shape that do not hang together, which take most of the time. */
+export function layoutOfParts(shape: Shape): Placed[] {
+  return parts(shape).map(layoutOfPart);
 }
 
-/** The layout in a window, at the largest of some scales at which it is whole; at the least one, whatever it takes. */
-export function fitted(shape: Shape, scales: readonly number[], width: number, height: number): { placed: Placed; scale: number } {
-  const found = parts(shape).map(layoutOfPart);
+/** The layout of a shape in a width, pixels: parts that do not hang together are side by side as far as that has place. */
+export function layout(shape: Shape, width = 0): Placed {
+  return arranged(layoutOfParts(shape), width);
+}
+
+/** The layout of parts in a window, at the largest of some scales at which it is whole; at the least one, whatever it takes. */
+export function fitted(found: Placed[], scales: readonly number[], width: number, height: number): { placed: Placed; scale: number } {
   const [least, ...larger] = [...scales].sort((a, b) => a - b).map((scale) => ({ placed: arranged(found, width / scale), scale }));
   return larger.findLast(({ placed, scale }) => placed.width * scale <= width && placed.height * scale <= height) ?? least!;
 }
