@@ -182,6 +182,7 @@ test("from page to page, through the graph and through results with the keyboard
     await page.keyboard.press("g");
     await page.keyboard.press("s");
     await page.getByRole("heading", { name: "Properties" }).waitFor();
+    await page.locator(".grid tbody tr").nth(1).waitFor();
     await page.locator(".grid .scroll").focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
     assert.equal(await page.locator("td.here").innerText(), "127.0.0.1:9092");
