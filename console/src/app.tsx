@@ -1,14 +1,14 @@
 // The frame of all pages: navigation, whether the server is there, and the page that is open.
 import type { ComponentType } from "preact";
 import { authorization, isStarting, loginWanted, logOut, serverGone } from "./api/client.ts";
-import { count } from "./format/numbers.ts";
+import { count, short } from "./format/numbers.ts";
 import { FlowPage } from "./pages/flow.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { Keys, showKeys } from "./parts/keys.tsx";
 import { later } from "./parts/later.tsx";
 import { NotFound } from "./parts/not-found.tsx";
 import { Tour } from "./parts/tour.tsx";
-import { graph } from "./state/graph.ts";
+import { failedOf, graph } from "./state/graph.ts";
 import { formatRoute, route } from "./state/route.ts";
 import { others, pageOn } from "./state/servers.ts";
 import { theme, toggleTheme } from "./state/theme.ts";
@@ -53,7 +53,7 @@ export function App() {
         <a class="brand" href={formatRoute("flow")}><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="7" fill="#0f766e" /><path d="M5 11c5-5 8 5 13 0s7-3 9-1M5 21c5-5 8 5 13 0s7-3 9-1" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" /></svg>ksql-spark</a>
         <nav aria-label="Pages">
           {MENU.map(([id, label]) => (
-            <a key={id} href={formatRoute(id)} aria-current={page === id ? "page" : page in UNDER && UNDER[page] === id ? "true" : undefined}>{label}</a>
+            <a key={id} href={formatRoute(id)} aria-current={page === id ? "page" : page in UNDER && UNDER[page] === id ? "true" : undefined}>{label}{id === "log" && <Failed />}</a>
           ))}
         </nav>
         <span class="space" />
@@ -93,6 +93,16 @@ function Events() {
   return <span class="state idle">{count(sent.value)} rides sent <button class="quiet" onClick={stopEvents}>Stop them</button></span>;
 }
 
+/** How many single records failed, in all queries. */
+function failedRecords(): number {
+  return graph.value?.nodes.reduce((sum, node) => sum + failedOf(node.figures), 0) ?? 0;
+}
+
+function Failed() {
+  const failed = failedRecords();
+  return failed === 0 ? null : <> <span class="state bad">{short(failed)}</span></>;
+}
+
 /** How many queries run, in words. */
 function Status() {
   const queries = graph.value?.nodes.filter((node) => node.kind === "QUERY") ?? [];
@@ -102,9 +112,11 @@ function Status() {
   const failed = queries.filter((node) => node.state === "ERROR").length;
   const running = queries.filter((node) => node.state === "RUNNING").length;
   const starting = queries.filter((node) => node.state === "REGISTERED").length;
+  const records = failedRecords();
   return (
-    <span class={`state ${failed > 0 ? "bad" : starting > 0 ? "idle" : "good"}`}>
+    <span class={`state ${failed > 0 ? "bad" : records > 0 ? "warn" : starting > 0 ? "idle" : "good"}`}>
       {running} of {queries.length} running{failed > 0 ? `, ${failed} failed` : ""}{starting > 0 ? `, ${starting} starting` : ""}
+      {records > 0 && `, ${short(records)} ${records === 1 ? "record" : "records"} failed`}
     </span>
   );
 }

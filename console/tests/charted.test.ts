@@ -4,7 +4,7 @@ import { preciseInstant } from "../src/format/times.ts";
 import { bars, drawn, lines } from "../src/sql/charted.ts";
 import { createConnector } from "../src/sql/connector.ts";
 import { errorsOf, statementThatKeeps } from "../src/sql/errors.ts";
-import { wherePosition } from "../src/sql/position.ts";
+import { whereNew, wherePosition } from "../src/sql/position.ts";
 
 const COLUMNS = [{ name: "K", type: "STRING" }, { name: "ROWTIME", type: "BIGINT" }, { name: "N", type: "BIGINT" }, { name: "T", type: "STRING" }];
 
@@ -42,8 +42,16 @@ test("positions become conditions", () => {
   assert.equal(wherePosition("x", "-1 OR TRUE"), "");
 });
 
-test("failures of a query, by its id", () => {
-  assert.match(errorsOf("CSAS_A_1", 1, 60_001), /FROM ERRORS OF CSAS_A_1 WHERE `TIME` >= FROM_UNIXTIME\(1\) ORDER BY `TIME` DESC LIMIT/);
+test("failures of queries, by their ids", () => {
+  const one = (id: string) => `SELECT '${id}' AS \`QUERY\`, * FROM ERRORS OF ${id} WHERE \`TIME\` >= FROM_UNIXTIME(1)`;
+  assert.equal(errorsOf(["CSAS_A_1", "Q2"], 1, 60_001), `${one("CSAS_A_1")} UNION ALL ${one("Q2")} ORDER BY \`TIME\` DESC LIMIT 500;`);
+});
+
+test("the newest rows of many are those of a short time", () => {
+  assert.equal(whereNew(10, { arrivingPerS: 5, records: 400 }, 1e9), "");
+  assert.equal(whereNew(10, undefined, 1e9), "");
+  assert.equal(whereNew(10, { arrivingPerS: 2, records: 1e6 }, 1e9), " WHERE ROWTIME >= 999980000");
+  assert.equal(whereNew(10, { arrivingPerS: 0, records: 1e6 }, 1e9), " WHERE ROWTIME >= 913600000");
 });
 
 test("a server that only counts errors says so", async () => {

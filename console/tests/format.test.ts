@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columnsOf, frameOf } from "../src/api/frames.ts";
-import { brief, cellText, compareCells, middle, shownText, toCsv, toJson } from "../src/format/cells.ts";
+import { brief, cellText, compareCells, digitsIn, middle, shownText, toCsv, toJson, valueText } from "../src/format/cells.ts";
 import { ExactNumber, parseExactly } from "../src/format/json.ts";
 import { bytes, count, rate, short, span } from "../src/format/numbers.ts";
-import { preciseInstant, renamedTimes } from "../src/format/times.ts";
+import { instant, preciseInstant, renamedTimes, timeOfDay } from "../src/format/times.ts";
 
 const plain = (text: string) => text.replace(/[\u00a0\u202f]/g, " ");
 
@@ -40,6 +40,24 @@ test("cells as people read them: times, and doubles without the errors of their 
   assert.equal(shownText({ name: "WS", type: "BIGINT", isTime: true }, ms), preciseInstant(ms));
   assert.deepEqual(renamedTimes("SELECT k, windowstart AS ws, `WINDOWEND` AS `we`, COUNT(*) AS n, ROWTIME FROM a"), ["WS", "we"]);
   assert.equal(toCsv([double], [[0.1 + 0.2]]), "TOTAL\r\n0.30000000000000004\r\n");
+});
+
+test("a DECIMAL has all digits of its type, and the points of a column's doubles are below each other", () => {
+  const decimal = (type: string, ...cells: unknown[]) => cells.map((cell) => valueText({ name: "D", type }, cell));
+  assert.deepEqual(decimal("DECIMAL(8, 2)", 12, 3.5, -0.25, null), ["12.00", "3.50", "-0.25", "NULL"]);
+  assert.deepEqual([decimal("DECIMAL(4, 0)", 12), decimal("DECIMAL(38, 20)", 0.1), decimal("DECIMAL(10, 8)", 1e-7)], [["12"], ["0.10000000000000000000"], ["0.00000010"]]);
+  const price = { name: "PRICE", type: "DECIMAL(8, 2)" };
+  assert.deepEqual([shownText(price, 12), toCsv([price], [[3.5], [null]])], ["12.00", "PRICE\r\n3.50\r\n\r\n"]);
+  const double = { name: "MEAN", type: "DOUBLE" };
+  const cells = [91.74, 3, 78.011, null];
+  assert.deepEqual(cells.map((cell) => shownText(double, cell, digitsIn(double, cells))), ["91.740", "3.000", "78.011", "NULL"]);
+  assert.equal(digitsIn(double, [1, 2e300]), 0);
+  assert.equal(digitsIn(price, [1.5]), 0);
+});
+
+test("times are ISO 8601, in the user's zone", () => {
+  const ms = new Date(2026, 0, 31, 0, 3, 9, 7).getTime();
+  assert.deepEqual([timeOfDay(ms), instant(ms), preciseInstant(ms)], ["00:03:09", "2026-01-31 00:03:09", "2026-01-31 00:03:09.007"]);
 });
 
 test("CSV and JSON", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
 import { flows, lineKey } from "../src/graph/flows.ts";
-import { layout, sizeOf } from "../src/graph/layout.ts";
+import { fitted, layout, layoutOfParts, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
 import { effectOf, isCascade } from "../src/sql/effect.ts";
 import { own, type Statement } from "../src/sql/statements.ts";
@@ -69,35 +69,61 @@ test("the layout goes from left to right, without overlaps", () => {
   assert.ok(at("stream:RIDES").x < at("query:Q1").x && at("query:Q1").x < at("topic:BIG").x);
   const [one, other] = [at("stream:BIG"), at("table:BIG2")].sort((a, b) => a.y - b.y);
   assert.ok(one!.y + one!.height <= other!.y);
-  assert.ok(placed.lines.every((line) => line.path.startsWith("M")));
+  assert.ok(placed.lines.every((line) => line.points.length >= 2));
   assert.equal(layout({ boxes: [], lines: [], key: "" }).boxes.size, 0);
 });
 
-test("a box is as wide as its name, within limits", () => {
-  const widths = ["stream:A", "stream:YELLOW_AND_GREEN_RIDES", "table:" + "X".repeat(200), "query:CSAS_YELLOW_AND_GREEN_RIDES_17"].map((id) => {
-    const one = node(id);
-    return sizeOf({ id, kind: one.kind, name: one.name, nodes: [one] }).width;
-  });
-  assert.deepEqual(widths.map((width) => width > 190), [false, true, true, true]);
-  assert.ok(widths[1]! >= 22 * 11 && widths[2]! <= 440 && widths[3]! > 260);
+test("boxes are equal and stand in one grid; a step is as high as what it says", () => {
+  const nodes = [node("stream:A"), node("query:LONG_NAME_OF_A_QUERY_THAT_IS_WIDE_1"), node("query:Q2"), node("stream:B"), node("query:Q3")];
+  const edges = [...nodes.slice(1, 3).map((one) => ({ source: "stream:A", target: one.id })), { source: "stream:B", target: "query:Q3" }];
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges }, { topics: false }), 2000);
+  const boxes = [...placed.boxes.values()];
+  assert.deepEqual([new Set(boxes.map((box) => `${box.width} ${box.height}`)).size, new Set(boxes.map((box) => box.x)).size, new Set(boxes.map((box) => box.y)).size], [1, 4, 2]);
+  const step = (...says: string[]) => sizeOf({ id: "s", kind: "STEP", name: "Filter", nodes: [], says }).height;
+  assert.equal(step("word ".repeat(20).trim()) - step("word"), 3 * (step("word") - step()));
+  assert.ok(step("X".repeat(200)) > step("X".repeat(100)));
 });
 
-test("boxes of one rank begin at the same place, and their lines at places of their own", () => {
-  const nodes = [node("stream:A"), node("query:LONG_NAME_OF_A_QUERY_THAT_IS_WIDE_1"), node("query:Q2")];
-  const shape = shapeOf({ ...GRAPH, nodes, edges: nodes.slice(1).map((one) => ({ source: "stream:A", target: one.id })) }, { topics: false });
-  const placed = layout(shape);
-  const [, one, other] = nodes.map(({ id }) => placed.boxes.get(id)!);
-  assert.ok(one!.x === other!.x && one!.width > other!.width);
-  const starts = placed.lines.map((line) => /^M[\d.]+,[\d.]+/.exec(line.path)![0]);
-  assert.equal(new Set(starts).size, 2);
+test("lines leave a box at places of their own, and pass between others", () => {
+  const nodes = ["stream:A", "query:Q1", "table:B", "query:Q2", "query:Q3"].map((id) => node(id));
+  const edges = [["stream:A", "query:Q1"], ["query:Q1", "table:B"], ["table:B", "query:Q2"], ["stream:A", "query:Q2"], ["stream:A", "query:Q3"]].map(([source, target]) => ({ source: source!, target: target! }));
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges }, { topics: false }));
+  const leaving = placed.lines.filter((line) => line.source === "stream:A");
+  assert.equal(new Set(leaving.map(({ points }) => points[0]!.y)).size, 3);
+  const crossed = leaving.flatMap(({ points }) => points.slice(1, -1)).filter(({ x, y }) => [...placed.boxes.values()].some((box) => box.x < x && x < box.x + box.width && box.y < y && y < box.y + box.height));
+  assert.deepEqual(crossed, []);
 });
 
-test("parts that do not hang together are one below the other", () => {
+test("parts that do not hang together are side by side where there is place, else one below the other", () => {
   const nodes = ["a", "b", "c"].map((name) => node(`stream:${name}`));
-  const placed = layout(shapeOf({ ...GRAPH, nodes, edges: [{ source: "stream:a", target: "stream:b" }] }, { topics: false }));
-  const [a, b, c] = nodes.map((one) => placed.boxes.get(one.id)!);
-  assert.equal(a!.y, b!.y);
-  assert.ok(c!.y > a!.y + a!.height && placed.height > c!.y);
+  const shape = shapeOf({ ...GRAPH, nodes, edges: [{ source: "stream:a", target: "stream:b" }] }, { topics: false });
+  for (const [width, isBeside] of [[0, false], [2000, true]] as const) {
+    const placed = layout(shape, width);
+    const [a, b, c] = nodes.map((one) => placed.boxes.get(one.id)!);
+    assert.equal(a!.y, b!.y);
+    assert.equal(c!.y === a!.y && c!.x > b!.x + b!.width, isBeside);
+    assert.ok(isBeside || (c!.y > a!.y + a!.height && c!.x === a!.x && placed.height > c!.y));
+  }
+});
+
+test("a part takes the place beside another one that is narrower there, and nothing overlaps", () => {
+  // a wide part with a long tail, and two narrow ones with as many rows as it has
+  const star = (name: string, branches: number) => Array.from({ length: branches }, (_, at) => [[`stream:${name}`, `query:${name}${at}`], [`query:${name}${at}`, `table:${name}${at}`]]).flat();
+  const pairs = [...star("A", 6), ["table:A0", "query:AA"], ["query:AA", "table:AA"], ["stream:A", "query:AA"], ...star("B", 6), ...star("C", 2)];
+  const nodes = [...new Set(pairs.flat())].map((id) => node(id!));
+  const placed = layout(shapeOf({ ...GRAPH, nodes, edges: pairs.map(([source, target]) => ({ source: source!, target: target! })) }, { topics: false }), 1600);
+  const boxes = [...placed.boxes.values()];
+  assert.ok(boxes.every((one, at) => boxes.slice(at + 1).every((other) => one.x + one.width <= other.x || other.x + other.width <= one.x || one.y + one.height <= other.y || other.y + other.height <= one.y)));
+  const rows = new Set(boxes.map(({ y }) => y)).size;
+  assert.ok(placed.width <= 1600 && rows < 6 + 6, `${rows} rows`);
+});
+
+test("a graph is as large as the window has place for, and never smaller than can be read", () => {
+  const nodes = Array.from({ length: 60 }, (_, at) => node(`stream:S${at}`));
+  const graph = (count: number) => layoutOfParts(shapeOf({ ...GRAPH, nodes: nodes.slice(0, count), edges: [] }, { topics: false }));
+  assert.deepEqual([2, 20, 60].map((count) => fitted(graph(count), [0.8, 1, 1.25], 1280, 700).scale), [1.25, 1, 0.8]);
+  const { placed } = fitted(graph(60), [0.8, 1, 1.25], 1280, 700);
+  assert.ok(placed.width * 0.8 <= 1280 && placed.height * 0.8 > 700);
 });
 
 test("300 nodes take less than a second or so", () => {
@@ -147,6 +173,7 @@ test("a DROP that the server will refuse says who is in its way, and what to do"
     what: "The server refuses to drop the stream RIDES while queries read it or insert into it. Drop what they created and terminate the others first, or add CASCADE, which does that too.",
     about: "These are in the way:",
     affected: ["query Q1"],
+    isRefused: true,
   });
   const inserting = { ...GRAPH, nodes: GRAPH.nodes.map((one) => (one.id === "query:Q1" ? { ...one, statement: "INSERT INTO big SELECT * FROM rides;" } : one)) };
   assert.deepEqual(effectOf(drop("DROP STREAM BIG;", "BIG"), inserting)?.affected, ["query Q1"]);

@@ -8,7 +8,7 @@ Object.assign(globalThis, {
   requestAnimationFrame: (draw: () => void) => setImmediate(draw),
   setTimeout: () => 0, // the graph is not asked for again
 });
-const { Runner } = await import("../src/sql/runner.ts");
+const { limitOf, Runner } = await import("../src/sql/runner.ts");
 
 const insert: Statement = { ...own("INSERT INTO a VALUES (1);"), verb: "INSERT", object: "INTO", isQuery: false, hasQuery: false, role: "developer" };
 const query = own("SELECT * FROM a;");
@@ -80,4 +80,8 @@ test("a query goes on beside a statement that changes something, until the next 
   await next;
   assert.equal(runner.outcomes.value[0]!.message, "Stopped.");
   assert.deepEqual(sent, [query.text, insert.text, query.text]);
+});
+
+test("how many rows a statement ends after", () => {
+  assert.deepEqual(["SELECT * FROM a EMIT CHANGES LIMIT 100;", "select 1 limit 5 ;", "SELECT ' LIMIT 3' FROM a;"].map(limitOf), [100, 5, null]);
 });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ksql_spark import SERVER_VERSION
@@ -278,7 +279,8 @@ class Engine:
         Raises:
             KsqlError: NOT_READY; as KafkaAdmin.
         """
-        return self._parts.graphs.now(rights)
+        graph = self._parts.graphs.now(rights)
+        return replace(graph, has_servers=self.cluster.has_heartbeats)
 
     def history(
         self,

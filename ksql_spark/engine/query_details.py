@@ -19,6 +19,7 @@ from ksql_spark.entities.query_details import (
     SubTopology,
 )
 from ksql_spark.plan.explain import DrawnStep, drawn_logical, drawn_stage, execution
+from ksql_spark.plan.stages import REALTIME
 from ksql_spark.plan.trees import unplanned
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -41,7 +42,10 @@ def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
                 execution=execution(stage),
                 steps=tuple(_step(step, traffic) for step in drawn_stage(stage)),
                 state=None if size is None else StateVolume(rows=size.entries, bytes=size.bytes, at=size.at),
-                checkpoints=tuple(map(_checkpoint, runs[number].recent if number < len(runs) else ())),
+                checkpoints=tuple(
+                    _checkpoint(report, is_real_time=stage.mode == REALTIME)
+                    for report in (runs[number].recent if number < len(runs) else ())
+                ),
             )
         )
     return QueryDetails(
@@ -51,6 +55,7 @@ def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
         logical=tuple(_step(step, None) for step in drawn_logical(unplanned(query.plan.root))),
         sub_topologies=tuple(stages),
         latencies={} if traffic is None else {t: _histogram(it) for t, it in traffic.latencies.items()},
+        reached={} if traffic is None else _by_partition(traffic),
         pauses=None if traffic is None or not traffic.pauses.total else _histogram(traffic.pauses),
         graces=_graces(figures.graces(query.id)),
         transitions=tuple(
@@ -80,18 +85,24 @@ def _histogram(times: Times) -> Histogram:
     return Histogram(times.bounds, times.counts, times.sum_s)
 
 
+def _by_partition(traffic: Traffic) -> dict[str, dict[str, int]]:
+    return {topic: {str(p): at for p, at in places.items()} for topic, places in traffic.reached.items()}
+
+
 def _graces(graces: Graces | None) -> Histogram | None:
     if graces is None:
         return None
     return Histogram(tuple(ms / 1000 for ms in graces.periods_ms), (*graces.counts, 0))
 
 
-def _checkpoint(report: Mapping[str, Any]) -> CheckpointReport:
-    """Convert Spark's report of a batch."""
+def _checkpoint(report: Mapping[str, Any], *, is_real_time: bool) -> CheckpointReport:
+    """Convert Spark's report of a batch; in real time, rows are processed while Spark "adds" it."""
+    took_ms = int(report["batchDuration"])
     return CheckpointReport(
         batch=int(report["batchId"]),
         time_ms=int(datetime.fromisoformat(report["timestamp"]).timestamp() * 1000),
-        took_ms=int(report["batchDuration"]),
+        took_ms=took_ms,
         records=int(report["numInputRows"]),
         parts_ms={name: int(ms) for name, ms in report["durationMs"].items()},
+        pause_ms=took_ms - int(report["durationMs"].get("addBatch", 0)) if is_real_time else None,
     )

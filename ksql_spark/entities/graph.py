@@ -115,6 +115,7 @@ class Graph(Body):
         time_ms: when its figures were taken, epoch milliseconds; null: not yet.
         culprits: at most one for each part of the graph that hangs together.
         warnings: what could not be asked.
+        has_servers: whether GET /clusterStatus answers, because servers share queries or exchange heartbeats.
     """
 
     time_ms: int | None
@@ -122,6 +123,7 @@ class Graph(Body):
     edges: tuple[GraphEdge, ...]
     culprits: tuple[Culprit, ...] = ()
     warnings: tuple[str, ...] = ()
+    has_servers: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

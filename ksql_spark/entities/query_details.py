@@ -78,6 +78,7 @@ class CheckpointReport(Body):
         batch: its number.
         time_ms: when it began, epoch milliseconds.
         took_ms: how long it ran; in real time that is the interval between checkpoints.
+        pause_ms: in real time, for how long of that it processed nothing.
         records: how many it has read.
         parts_ms: how long its parts took, by Spark's names.
     """
@@ -87,6 +88,7 @@ class CheckpointReport(Body):
     took_ms: int
     records: int
     parts_ms: Mapping[str, int]
+    pause_ms: Omitted[int] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +135,7 @@ class QueryDetails(Body):
         logical: the steps of the logical plan, each after those it reads.
         sub_topologies: of the physical plan, upstream first.
         latencies: by topic that is written: from a result's event time until readers can see it.
+        reached: by topic and partition, the offset of the first record that was not processed yet, as of now.
         pauses: of a real-time query, for checkpoints.
         graces: of late records, the GRACE PERIOD with which each would not have been late; null: there are
             none, or no period would have been enough.
@@ -145,6 +148,7 @@ class QueryDetails(Body):
     logical: tuple[PlanStep, ...]
     sub_topologies: tuple[SubTopology, ...]
     latencies: Mapping[str, Histogram]
+    reached: Mapping[str, Mapping[str, int]]
     pauses: Histogram | None
     graces: Histogram | None
     transitions: tuple[QueryTransition, ...]

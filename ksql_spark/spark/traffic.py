@@ -40,12 +40,16 @@ class Times(NamedTuple):
         return sum(self.counts)
 
     def within_s(self, share: float) -> float | None:
-        """Return the bound below which ``share`` of the durations are, seconds; None: above the last."""
+        """Return the time below which ``share`` of the durations are, seconds, as if those between two bounds
+        were spread evenly (as Prometheus' histogram_quantile has it); None: there are none, or it is above
+        the last bound.
+        """
         remaining = share * self.total
-        for bound, count in zip(self.bounds, self.counts, strict=False):
+        for at, (bound, count) in enumerate(zip(self.bounds, self.counts, strict=False)):
+            if count and remaining <= count:
+                below = self.bounds[at - 1] if at else 0.0
+                return below + (bound - below) * remaining / count
             remaining -= count
-            if remaining <= 0:
-                return bound
         return None
 
 

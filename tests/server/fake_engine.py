@@ -641,6 +641,7 @@ class FakeEngine:
             logical=(replace(read, volume=None), where),
             sub_topologies=(stage,),
             latencies={"BIG": Histogram((0.001, 0.01), (3, 2, 1), 1.5)},
+            reached={"rides": {"0": 12}},
             pauses=Histogram((0.001, 0.01), (0, 4, 0), 0.02),
             graces=Histogram((60.0, 3600.0), (40, 9, 0)),
             transitions=(

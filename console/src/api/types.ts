@@ -59,6 +59,8 @@ export interface Graph {
   edges: GraphEdge[];
   culprits: Culprit[];
   warnings: string[];
+  /** Whether GET /clusterStatus answers. */
+  hasServers?: boolean;
 }
 
 export interface QuerySeries {
@@ -113,9 +115,11 @@ export interface QueryDetails {
     execution: string;
     steps: PlanStep[];
     state: { rows: number; bytes: number; at: string } | null;
-    checkpoints: { batch: number; timeMs: number; tookMs: number; records: number; partsMs: Record<string, number> }[];
+    checkpoints: { batch: number; timeMs: number; tookMs: number; pauseMs?: number; records: number; partsMs: Record<string, number> }[];
   }[];
   latencies: Record<string, Histogram>;
+  /** By topic and partition, the offset after the last record that it has processed; empty of what is not known. */
+  reached: Record<string, Record<string, number>>;
   pauses: Histogram | null;
   /** Of late records, the GRACE PERIOD with which each would not have been late. */
   graces: Histogram | null;

@@ -17,11 +17,32 @@ export function cellText(cell: unknown): string {
   return String(cell);
 }
 
-/** A cell as people read it: times of the engine, and doubles without the errors of their last digits. */
-export function shownText({ name, type, isTime }: Column, cell: unknown): string {
-  if (typeof cell === "number" && (isTime || TIMES.includes(name))) return preciseInstant(cell);
-  if (typeof cell === "number" && type === "DOUBLE" && !Number.isInteger(cell)) return String(Number(Math.abs(cell) < 1 ? cell.toPrecision(DOUBLE_DIGITS) : cell.toFixed(DOUBLE_DIGITS)));
-  return cellText(cell);
+/** A cell's text with all digits of its type: a DECIMAL(8, 2) is 3.50. */
+export function valueText({ type }: Column, cell: unknown): string {
+  const scale = Number(/^DECIMAL\(\d+, *(\d+)\)$/.exec(type)?.[1] ?? 0);
+  const text = cellText(cell);
+  if (typeof cell !== "number" || scale === 0) return text;
+  if (text.includes("e")) return cell.toFixed(scale);
+  const [whole, part = ""] = text.split(".");
+  return `${whole}.${part.padEnd(scale, "0")}`;
+}
+
+/** A cell as people read it: times of the engine, and doubles without the errors of their last digits, with at least `digits` after the point. */
+export function shownText(column: Column, cell: unknown, digits = 0): string {
+  if (typeof cell !== "number") return cellText(cell);
+  if (column.isTime || TIMES.includes(column.name)) return preciseInstant(cell);
+  if (column.type !== "DOUBLE") return valueText(column, cell);
+  const text = Number.isInteger(cell) ? String(cell) : String(Number(Math.abs(cell) < 1 ? cell.toPrecision(DOUBLE_DIGITS) : cell.toFixed(DOUBLE_DIGITS)));
+  return text.includes("e") || digitsOf(text) >= digits ? text : cell.toFixed(digits);
+}
+
+/** How many digits after the point all doubles of a column have, so that the points are below each other. */
+export function digitsIn(column: Column, cells: unknown[]): number {
+  return column.type === "DOUBLE" ? Math.min(DOUBLE_DIGITS, Math.max(0, ...cells.map((cell) => digitsOf(shownText(column, cell))))) : 0;
+}
+
+function digitsOf(text: string): number {
+  return /^-?\d+\.(\d+)$/.exec(text)?.[1]!.length ?? 0;
 }
 
 /** The beginning of a text, which is all of most texts. */
@@ -48,13 +69,13 @@ export function compareCells(one: unknown, other: unknown): number {
 
 /** CSV as RFC 4180 has it; NULL is empty. A text that a spreadsheet would take for a formula begins with '. */
 export function toCsv(columns: Column[], rows: unknown[][]): string {
-  const lines = [columns.map((column) => csvText(column.name)), ...rows.map((row) => row.map(csvText))];
+  const lines = [columns.map(({ name }) => csvText(name)), ...rows.map((row) => row.map((cell, at) => csvText(cell, columns[at])))];
   return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
 }
 
-function csvText(cell: unknown): string {
+function csvText(cell: unknown, column?: Column): string {
   if (cell === null || cell === undefined) return "";
-  const text = cellText(cell);
+  const text = column === undefined ? cellText(cell) : valueText(column, cell);
   return typeof cell === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
 

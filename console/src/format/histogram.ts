@@ -29,13 +29,17 @@ function fewer(classes: Class[]): Class[] {
   return fewer(pairs);
 }
 
-/** Up to which bound a share of the times are, seconds; null: there are none, or it is above the last bound. */
+/**
+ * Below which time a share of the times are, seconds, as if those between two bounds were spread evenly; null: there are none, or it is above
+ * the last bound.
+ */
 export function within({ bounds, counts }: Histogram, share: number): number | null {
   let left = share * counts.reduce((all, one) => all + one, 0);
-  if (left === 0) return null;
   for (const [at, bound] of bounds.entries()) {
-    left -= counts[at]!;
-    if (left <= 0) return bound;
+    const count = counts[at]!;
+    const below = bounds[at - 1] ?? 0;
+    if (count > 0 && left <= count) return below + ((bound - below) * left) / count;
+    left -= count;
   }
   return null;
 }

@@ -9,17 +9,14 @@ export function renamedTimes(sql: string): string[] {
   return [...found].map(([, quoted, plain]) => quoted ?? plain!.toUpperCase());
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-
 /** The time of day: 14:03:59. */
 export function timeOfDay(ms: number): string {
-  return clock.format(ms);
+  return preciseInstant(ms).slice(11, 19);
 }
 
-/** Date and time. */
+/** Date and time: 2026-01-31 14:03:59. */
 export function instant(ms: number): string {
-  return full.format(ms);
+  return preciseInstant(ms).slice(0, 19);
 }
 
 /** Date and time with milliseconds, to sort by eye: 2026-01-31 14:03:59.123. */

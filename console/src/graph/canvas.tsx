@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { rate } from "../format/numbers.ts";
 import { looksOfBox, Card } from "./card.tsx";
 import { flows, lineKey, pace, thickness } from "./flows.ts";
-import { layout, type Placed } from "./layout.ts";
+import { curve, fitted, layoutOfParts, type Placed } from "./layout.ts";
 import { neighbour, readingOrder } from "./neighbour.ts";
 import { connected, type Box, type Shape } from "./shape.ts";
 
@@ -14,24 +14,24 @@ interface Props {
 }
 
 const STEP = 1.25;
-/** What is smaller, nobody can read; the map shows the rest. */
-const LEAST_FIT = 0.4;
-const MOST_FIT = 1.25;
+/** The scales of a graph that is whole, and the range of those that the user may choose. In smaller ones nobody reads a rate; the map shows the rest. */
+const SCALES = [0.8, 0.85, 0.9, 1, 1.1, 1.25];
+const LEAST = 0.8;
+const MOST = 2;
 /** The height of the key below the graph. */
 const KEY_PX = 48;
-/** Below this scale there are only names. */
-const FAR = 0.62;
 /** So many lines may move: each of them is drawn again and again. */
 const MOST_MOVING = 80;
 
 export function Canvas({ shape, culprits, search }: Props) {
-  // only a changed shape is laid out anew, not each change of a figure
-  const placed = useMemo(() => layout(shape), [shape.key]);
-  // the Tab key goes as one reads: from column to column, each from its top
-  const inOrder = useMemo(() => readingOrder(shape, placed), [shape, placed]);
   const frame = useRef<HTMLDivElement>(null);
   const [zoom, setZoom] = useState<number | null>(null);
   const [size, setSize] = useState({ width: 1, height: 1 });
+  // only a changed shape is laid out anew, not each change of a figure; another window only moves its parts
+  const parts = useMemo(() => layoutOfParts(shape), [shape.key]);
+  const { placed, scale: fitting } = useMemo(() => fitted(parts, SCALES, size.width, size.height - KEY_PX), [parts, size.width, size.height]);
+  // the Tab key goes as one reads: from column to column, each from its top
+  const inOrder = useMemo(() => readingOrder(shape, placed), [shape, placed]);
   const [at, setAt] = useState({ x: 0, y: 0 });
   const [chosen, setChosen] = useState<string | null>(null);
   const related = useMemo(() => (chosen === null ? null : connected(chosen, shape.lines)), [chosen, shape.key]);
@@ -44,8 +44,8 @@ export function Canvas({ shape, culprits, search }: Props) {
     return () => observer.disconnect();
   }, []);
 
-  const fitting = Math.max(LEAST_FIT, Math.min(MOST_FIT, size.width / placed.width, (size.height - KEY_PX) / placed.height));
   const scale = zoom ?? fitting;
+  const resize = (to: number) => setZoom(Math.min(MOST, Math.max(LEAST, to)));
   const needle = search.trim().toLowerCase();
   const wanted = shape.boxes.find((box) => (needle === "" ? culprits.has(box.id) : holds(box, needle))) ?? inOrder[0];
   const centre = (x: number, y: number) => frame.current!.scrollTo(x * scale - size.width / 2, y * scale - size.height / 2);
@@ -63,12 +63,12 @@ export function Canvas({ shape, culprits, search }: Props) {
   const onWheel = (event: WheelEvent) => {
     if (!event.ctrlKey) return;
     event.preventDefault();
-    setZoom(Math.min(2, Math.max(0.2, scale * (event.deltaY < 0 ? 1.1 : 1 / 1.1))));
+    resize(scale * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
   };
   const isFound = (box: Box) =>
     needle === "" && related === null ? null : (related?.has(box.id) ?? true) && (needle === "" || holds(box, needle));
   const flow = flows(shape);
-  const isWhole = placed.width * scale <= size.width + 1 && placed.height * scale <= size.height + 1;
+  const isWhole = placed.width * scale <= size.width + 1 && placed.height * scale + KEY_PX <= size.height + 1;
   return (
     <div class="canvas">
       <div
@@ -80,17 +80,18 @@ export function Canvas({ shape, culprits, search }: Props) {
         onPointerDown={hold}
         onScroll={({ currentTarget: { scrollLeft: x, scrollTop: y } }) => setAt({ x, y })}
       >
-        <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale}px` }}>
-          <div class={scale < FAR ? "sheet far" : "sheet"} style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})`, "--scale": scale }}>
+        <div style={{ width: `${placed.width * scale}px`, height: `${placed.height * scale + KEY_PX}px` }}>
+          <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px`, transform: `scale(${scale})` }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">
               {placed.lines.map((line) => {
+                const path = curve(line.points);
                 const isNear = related?.has(line.source) && related.has(line.target);
                 const { perS, looks } = flow.get(lineKey(line))!;
                 const seconds = placed.lines.length > MOST_MOVING ? null : pace(perS);
                 return (
                   <g key={lineKey(line)}>
-                    <path d={line.path} class={`line ${looks}${related === null ? "" : isNear ? " near" : " away"}`} style={{ strokeWidth: thickness(perS) }}><title>{rate(perS)}</title></path>
-                    {seconds !== null && <path d={line.path} class="moving" style={{ strokeWidth: thickness(perS) * 0.5, animationDuration: `${seconds}s` }} />}
+                    <path d={path} class={`line ${looks}${related === null ? "" : isNear ? " near" : " away"}`} style={{ strokeWidth: thickness(perS) }}><title>{rate(perS)}</title></path>
+                    {seconds !== null && <path d={path} class="moving" style={{ strokeWidth: thickness(perS) * 0.5, animationDuration: `${seconds}s` }} />}
                   </g>
                 );
               })}
@@ -115,8 +116,8 @@ export function Canvas({ shape, culprits, search }: Props) {
       </div>
       <div class="zoom" role="group" aria-label="Size of the graph">
         {!isWhole && <Overview shape={shape} placed={placed} window={{ x: at.x / scale, y: at.y / scale, width: size.width / scale, height: size.height / scale }} onChoose={centre} />}
-        <button onClick={() => setZoom(Math.min(2, scale * STEP))} aria-label="Larger">+</button>
-        <button onClick={() => setZoom(Math.max(0.2, scale / STEP))} aria-label="Smaller">−</button>
+        <button onClick={() => resize(scale * STEP)} disabled={scale >= MOST} aria-label="Larger">+</button>
+        <button onClick={() => resize(scale / STEP)} disabled={scale <= LEAST} aria-label="Smaller">−</button>
         <button onClick={() => setZoom(null)}>Fit</button>
       </div>
     </div>

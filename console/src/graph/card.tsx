@@ -1,13 +1,11 @@
 // A box of the graph: what it is, how it does, and a link to its page.
 import { serverGone } from "../api/client.ts";
 import type { GraphNode } from "../api/types.ts";
-import { middle } from "../format/cells.ts";
 import { count, rate, short, span } from "../format/numbers.ts";
 import { looksOf, State } from "../parts/state.tsx";
 import { Progress } from "../parts/progress.tsx";
 import { failedOf } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
-import { MOST_CHARACTERS } from "./layout.ts";
 import type { Box } from "./shape.ts";
 
 const KINDS: Record<Box["kind"], string> = {
@@ -25,15 +23,18 @@ interface Props {
 
 export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
   const node = box.nodes.find((one) => one.id === box.id) ?? box.nodes[0]!;
+  const failed = failedOf(node.figures);
   const style = { left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` };
   return (
     <div class={`node ${box.kind.toLowerCase()} ${looksOfBox(box)}${isCulprit ? " culprit" : ""}${isFound === null ? "" : isFound ? " found" : " faded"}`} style={style} data-id={box.id}>
       <a href={linkOf(box)} title={box.name} onFocus={onFocus}>
         <small>
           {node.newVersionOf === undefined ? KINDS[box.kind] : "new version"}{isCulprit ? " · the cause" : ""}
+          <span class="space" />
+          {failed > 0 && <span class="state bad" title="single records that could not be read or processed">{short(failed)} failed</span>}
           {(box.kind === "QUERY" || box.kind === "CONNECTOR") && <State state={node.state} />}
         </small>
-        <b>{middle(box.name, MOST_CHARACTERS).split(/(?<=[_.-])/).map((part, index) => <>{index > 0 && <wbr />}{part}</>)}</b>
+        <b>{box.name.split(/(?<=[_.-])/).map((part, index) => <>{index > 0 && <wbr />}{part}</>)}</b>
       </a>
       {box.kind === "QUERY" && <Figures node={node} />}
       {node.topicFigures !== undefined && (
@@ -47,9 +48,11 @@ export function Card({ box, at, isCulprit, isFound, onFocus }: Props) {
   );
 }
 
-/** The class of colours of a box. */
+/** The class of colours of a box: a query that runs, but for single records, is not all right. */
 export function looksOfBox({ kind, nodes: [node] }: Box): string {
-  return (kind === "QUERY" || kind === "CONNECTOR") && serverGone.value === null ? looksOf(node?.state) : "";
+  if ((kind !== "QUERY" && kind !== "CONNECTOR") || serverGone.value !== null) return "";
+  const looks = looksOf(node?.state);
+  return looks === "good" && failedOf(node?.figures) > 0 ? "warn" : looks;
 }
 
 /** Where a box leads. */
@@ -64,21 +67,19 @@ function linkOf(box: Box): string {
 function Figures({ node }: { node: GraphNode }) {
   const figures = node.figures;
   if (figures === undefined) return null;
-  const errors = failedOf(figures);
   const late = figures.errors.late ?? 0;
   return (
     <>
       <span class="figures">
         <span title={`reads ${count(figures.readPerS)} records/s`}>in {rate(figures.readPerS)}</span>
         <span title={`writes ${count(figures.writtenPerS)} records/s`}>out {rate(figures.writtenPerS)}</span>
-        {errors > 0 && <span class="bad" title="single records that could not be read or processed">{short(errors)} {errors === 1 ? "error" : "errors"}</span>}
-        {late > 0 && <span class="warn" title="records that came too late">{short(late)} late</span>}
       </span>
       {node.newVersionOf !== undefined ? <span class="figures"><Progress node={node} /></span> : <span class="figures">
         <span class={(figures.lagSeconds ?? 0) > 10 ? "warn" : ""} title={`${count(figures.lagRecords)} records are not read yet; the oldest has waited for ${span(figures.lagSeconds)}`}>
           lag {short(figures.lagRecords)}
         </span>
-        <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 latency {span(figures.latencySeconds)}</span>
+        <span title="95 % of the latest results could be read within this time of their event; – if their events were old when they came">p95 {span(figures.latencySeconds)}</span>
+        {late > 0 && <span class="warn" title="records that came too late">{short(late)} late</span>}
       </span>}
     </>
   );

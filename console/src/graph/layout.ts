@@ -6,39 +6,91 @@ export interface Placed {
   width: number;
   height: number;
   boxes: Map<string, { x: number; y: number; width: number; height: number }>;
-  lines: { source: string; target: string; path: string }[];
+  lines: { source: string; target: string; points: Point[] }[];
 }
 
-/** Of a box, pixels: what is not text, a wide character of a name, and the most. */
-const EDGES = 32;
-const CHARACTER = 11;
-const MAX_WIDTH = 440;
-/** How many characters of a name the widest box has place for. */
-export const MOST_CHARACTERS = Math.floor((MAX_WIDTH - EDGES) / CHARACTER);
-
-/** The size of a box, pixels. */
-export function sizeOf(box: Box): { width: number; height: number } {
-  if (box.kind === "STEP") return { width: 200, height: 74 };
-  const [least, height] = box.kind === "QUERY" ? [250, 90] : [190, 72];
-  return { width: Math.min(MAX_WIDTH, Math.max(least, EDGES + box.name.length * CHARACTER)), height };
+interface Point {
+  x: number;
+  y: number;
 }
 
-/** The gap between parts that do not hang together. */
-const GAP = 28;
+/** A box of the flow, pixels: all are equal, and stand in the columns and rows of one grid. */
+const BOX = { width: 208, height: 104 };
+const GAP = { x: 52, y: 18 };
+/** A step of a plan, pixels: its width, the height of its title and figures, and of a line of what it says. */
+const STEP = { width: 248, height: 54, line: 17 };
+/** How many characters such a line has place for. */
+const LINE_CHARACTERS = 30;
 /** In parts with more boxes, less time is spent on crossings of lines. */
 const MANY = 500;
 
-/** The layout of a shape: parts that do not hang together one below the other. */
-export function layout(shape: Shape): Placed {
+/** The size of a box, pixels; a step is as high as what it says. */
+export function sizeOf(box: Box): { width: number; height: number } {
+  if (box.says === undefined) return BOX;
+  return { width: STEP.width, height: STEP.height + STEP.line * box.says.reduce((sum, text) => sum + linesOf(text), 0) };
+}
+
+/** How many lines a text takes, where words that do not fit begin a new one. */
+function linesOf(text: string): number {
+  let [lines, used] = [1, 0];
+  for (const { length } of text.split(" ")) {
+    if (used > 0 && used + 1 + length > LINE_CHARACTERS) [lines, used] = [lines + 1, 0];
+    used += (used > 0 ? 1 : 0) + length;
+    for (; used > LINE_CHARACTERS; used -= LINE_CHARACTERS) lines++;
+  }
+  return lines;
+}
+
+/** The layouts of the parts of a shape that do not hang together, which take most of the time. */
+export function layoutOfParts(shape: Shape): Placed[] {
+  return parts(shape).map(layoutOfPart);
+}
+
+/** The layout of a shape in a width, pixels: parts that do not hang together are side by side as far as that has place. */
+export function layout(shape: Shape, width = 0): Placed {
+  return arranged(layoutOfParts(shape), width);
+}
+
+/** The layout of parts in a window, at the largest of some scales at which it is whole; at the least one, whatever it takes. */
+export function fitted(found: Placed[], scales: readonly number[], width: number, height: number): { placed: Placed; scale: number } {
+  const [least, ...larger] = [...scales].sort((a, b) => a - b).map((scale) => ({ placed: arranged(found, width / scale), scale }));
+  return larger.findLast(({ placed, scale }) => placed.width * scale <= width && placed.height * scale <= height) ?? least!;
+}
+
+/** Parts in a width: the widest first, each at the highest place where its columns are below what is there, else the one most to the left. */
+function arranged(all: Placed[], width: number): Placed {
   const placed: Placed = { width: 0, height: 0, boxes: new Map(), lines: [] };
-  for (const part of parts(shape)) {
-    const one = layoutOfPart(part, placed.height === 0 ? 0 : placed.height + GAP);
-    for (const [id, box] of one.boxes) placed.boxes.set(id, box);
-    placed.lines.push(...one.lines);
-    placed.width = Math.max(placed.width, one.width);
-    placed.height = one.height;
+  /** Of each column, where what is there ends. */
+  const ends: number[] = [];
+  for (const part of all.toSorted((a, b) => b.width - a.width)) {
+    const column = ([...part.boxes.values()][0]?.width ?? 0) + GAP.x;
+    const taken = columns(part, column);
+    const topAt = (first: number) => Math.max(0, ...[...taken].map(([at, { top }]) => (ends[first + at] ?? 0) - top));
+    const places = Math.max(0, Math.floor((width - part.width) / column)) + 1;
+    const tops = Array.from({ length: places }, (_, first) => topAt(first));
+    const top = Math.min(...tops);
+    const first = tops.indexOf(top);
+    const left = first * column;
+    for (const [at, { bottom }] of taken) ends[first + at] = top + bottom;
+    for (const [id, box] of part.boxes) placed.boxes.set(id, { ...box, x: left + box.x, y: top + box.y });
+    placed.lines.push(...part.lines.map((line) => ({ ...line, points: line.points.map(({ x, y }) => ({ x: left + x, y: top + y })) })));
+    placed.width = Math.max(placed.width, left + part.width);
+    placed.height = Math.max(placed.height, top + part.height);
   }
   return placed;
+}
+
+/** From where to where boxes and lines of a part are in each of its columns of a width. */
+function columns({ boxes, lines }: Placed, width: number): Map<number, { top: number; bottom: number }> {
+  const found = new Map<number, { top: number; bottom: number }>();
+  const take = (x: number, top: number, bottom: number) => {
+    const at = Math.floor(x / width);
+    const before = found.get(at) ?? { top, bottom };
+    found.set(at, { top: Math.min(top, before.top), bottom: Math.max(bottom, before.bottom) });
+  };
+  for (const box of boxes.values()) take(box.x, box.y - GAP.y / 2, box.y + box.height + GAP.y / 2);
+  for (const { x, y } of lines.flatMap(({ points }) => points.slice(1, -1))) take(x, y, y);
+  return found;
 }
 
 /** The parts of a shape that hang together, in the order of their first boxes. */
@@ -70,32 +122,45 @@ function parts(shape: Shape): Shape[] {
   return found;
 }
 
-/** The layout of a part, from `top` on; its height is where it ends. */
-function layoutOfPart(shape: Shape, top: number): Placed {
+/** The layout of a part, with half a gap around it. */
+function layoutOfPart(shape: Shape): Placed {
   const made = new dagre.graphlib.Graph();
-  made.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 72, marginx: 16, marginy: 16, ranker: "tight-tree" });
+  made.setGraph({ rankdir: "LR", nodesep: GAP.y, ranksep: GAP.x, marginx: GAP.x / 2, marginy: GAP.y / 2, ranker: "tight-tree" });
   made.setDefaultEdgeLabel(() => ({}));
-  for (const box of shape.boxes) made.setNode(box.id, sizeOf(box));
+  for (const box of shape.boxes) made.setNode(box.id, { ...sizeOf(box) });
   for (const line of shape.lines) made.setEdge(line.source, line.target);
   dagre.layout(made, { disableOptimalOrderHeuristic: shape.boxes.length > MANY });
-  const { width = 0, height = 0 } = made.graph() as { width?: number; height?: number };
-  const boxes: Placed["boxes"] = new Map();
-  for (const box of shape.boxes) {
-    const { x, y, width: w, height: h } = made.node(box.id) as { x: number; y: number; width: number; height: number };
-    // boxes of one rank begin at the same place
-    const widest = Math.max(...shape.boxes.map((one) => made.node(one.id) as { x: number; width: number }).filter((one) => one.x === x).map((one) => one.width));
-    boxes.set(box.id, { x: x - widest / 2, y: top + y - h / 2, width: w, height: h });
-  }
+  const found = shape.boxes.map(({ id }) => ({ id, ...(made.node(id) as { x: number; y: number; width: number; height: number }) }));
+  const row = rows(found.map(({ y }) => y));
+  const isGrid = shape.boxes.every((box) => box.says === undefined);
+  const boxes: Placed["boxes"] = new Map(found.map(({ id, x, y, width, height }) => [id, {
+    x: x - width / 2, y: isGrid ? GAP.y / 2 + row(y) * (BOX.height + GAP.y) : y - height / 2, width, height,
+  }]));
+  /** Past the boxes of its column: between those that dagre has above and below it. */
+  const past = ({ x, y }: Point): Point => {
+    const column = found.filter((one) => Math.abs(one.x - x) < one.width / 2);
+    const above = column.filter((one) => one.y < y).map(({ id }) => boxes.get(id)!.y + boxes.get(id)!.height);
+    const below = column.filter((one) => one.y >= y).map(({ id }) => boxes.get(id)!.y);
+    const [top, bottom] = [Math.max(...above), Math.min(...below)];
+    return { x, y: above.length === 0 ? bottom - GAP.y / 2 : below.length === 0 ? top + GAP.y / 2 : (top + bottom) / 2 };
+  };
   const port = ports(shape.lines, boxes);
   const lines = shape.lines.map(({ source, target }) => {
-    const edge = made.edge(source, target) as { points: { x: number; y: number }[] };
-    // whatever way dagre found between its ends
-    const ends = [port(source, target, "source"), port(source, target, "target")] as const;
+    const edge = made.edge(source, target) as { points: Point[] };
     // dagre has a point beside each box and one between two ranks: only lines past boxes need those in the middle
     const between = edge.points.length > 3 ? edge.points.slice(1, -1).filter((_, index) => index % 2 === 1) : [];
-    return { source, target, path: curve([ends[0], ...between.map(({ x, y }) => ({ x, y: top + y })), ends[1]]) };
+    // whatever way dagre found between its ends
+    return { source, target, points: [port(source, target, "source"), ...(isGrid ? between.map(past) : between), port(source, target, "target")] };
   });
-  return { width: finite(width), height: top + finite(height), boxes, lines };
+  const sides = [...boxes.values()];
+  return { width: Math.max(0, ...sides.map((box) => box.x + box.width + GAP.x / 2)), height: Math.max(0, ...sides.map((box) => box.y + box.height + GAP.y / 2)), boxes, lines };
+}
+
+/** The row of a height, where those closer than half a row share one and rows without boxes are left out. */
+function rows(heights: number[]): (y: number) => number {
+  const round = (y: number) => Math.round(y / (BOX.height + GAP.y));
+  const used = [...new Set(heights.map(round))].sort((a, b) => a - b);
+  return (y) => used.indexOf(round(y));
 }
 
 /** Where lines leave and reach boxes: each at a place of its own, in the order of the other ends. */
@@ -110,12 +175,8 @@ function ports(lines: Shape["lines"], boxes: Placed["boxes"]) {
   };
 }
 
-function finite(value: number): number {
-  return Number.isFinite(value) ? value : 0;
-}
-
 /** A smooth line through points. */
-export function curve(points: { x: number; y: number }[]): string {
+export function curve(points: Point[]): string {
   const [first, ...rest] = points.map(({ x, y }) => ({ x: Math.round(x), y: Math.round(y) }));
   if (first === undefined) return "";
   let path = `M${first.x},${first.y}`;

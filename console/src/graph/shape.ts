@@ -7,6 +7,8 @@ export interface Box {
   name: string;
   /** What it stands for: a source with its topic, or all of a group. */
   nodes: GraphNode[];
+  /** Of a step of a plan: lines below its name. */
+  says?: string[];
 }
 
 export interface Line {

@@ -3,6 +3,7 @@ import type { PlanStep, QueryDetails } from "../api/types.ts";
 import type { Box, Line, Shape } from "./shape.ts";
 
 export interface StepBox extends Box {
+  says: string[];
   step: PlanStep;
   /** Of which sub-topology; null: of the logical plan. */
   stage: number | null;
@@ -22,7 +23,7 @@ export function planShape(details: QueryDetails, which: "logical" | "physical"):
   for (const { number, steps } of stages) {
     const idOf = (id: string) => `${number ?? "logical"}.${id}`;
     for (const step of steps) {
-      boxes.push({ id: idOf(step.id), kind: "STEP", name: step.title, nodes: [], step, stage: number });
+      boxes.push({ id: idOf(step.id), kind: "STEP", name: step.title, nodes: [], says: said(step), step, stage: number });
       for (const input of step.inputs) lines.push({ source: idOf(input), target: idOf(step.id) });
     }
   }
@@ -32,6 +33,11 @@ export function planShape(details: QueryDetails, which: "logical" | "physical"):
     }
   }
   return { boxes, lines, key: JSON.stringify([which, boxes.map((box) => box.id), lines]) };
+}
+
+/** What a step does, line by line. */
+function said({ details }: PlanStep): string[] {
+  return details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
 }
 
 /** Records per second into a step and out of it; null: not known. */

@@ -162,6 +162,7 @@ function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | nul
     return () => clearTimeout(timer);
   }, [tab.text]);
   const settings = Object.entries(runner.settings.value);
+  const isRefused = asked?.effects.some((effect) => effect.isRefused) ?? false;
   const tick = runner.tick.value;
   return (
     <>
@@ -203,7 +204,7 @@ function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | nul
         </ol>
       )}
       {asked !== null && (
-        <Confirm title="Run it?" action="Run" onAnswer={(isYes) => (setAsked(null), isYes && void go(asked.chosen))}>
+        <Confirm title={isRefused ? "It cannot run yet" : "Run it?"} action={isRefused ? null : "Run"} onAnswer={(isYes) => (setAsked(null), isYes && void go(asked.chosen))}>
           {asked.effects.map((effect) => (
             <div key={effect.statement}>
               <p><code>{effect.statement}</code></p>
@@ -218,7 +219,7 @@ function TabView({ tab, editor }: { tab: Tab; editor: { current: SqlEditor | nul
         {problem !== null && <Problem error={problem} />}
         {runner.outcomes.value.map((outcome) => <OutcomeView key={outcome.id} outcome={outcome} tick={tick} />)}
         {runner.outcomes.value.length === 0 && (
-          <p class="hint pad">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes. Esc, then Tab, leaves the text.</p>
+          <p class="hint pad keys">Ctrl-Enter runs the selection, or the statement at the cursor. Ctrl-Space completes. Esc, then Tab, leaves the text.</p>
         )}
       </div>
     </>

@@ -2,10 +2,13 @@
 import { Canvas } from "../graph/canvas.tsx";
 import { Lists } from "../parts/lists.tsx";
 import { prefixes, shapeOf } from "../graph/shape.ts";
-import { graph, graphProblem } from "../state/graph.ts";
+import { graph, graphProblem, isLog } from "../state/graph.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 import { serverGone } from "../api/client.ts";
 import { Welcome } from "./welcome.tsx";
+
+/** As in style.css. */
+const NARROW_PX = 768;
 
 export function FlowPage() {
   const now = graph.value;
@@ -19,7 +22,8 @@ export function FlowPage() {
   }
   if (now.nodes.every((node) => node.kind === "TOPIC" || isLog(node.name))) return <Welcome />;
   const { focus, search = "", topics, collapse, view } = route.value.options;
-  const asLists = view === "lists";
+  // where there is no place for a graph, lists are first
+  const asLists = view === undefined ? innerWidth <= NARROW_PX : view === "lists";
   const collapsed = collapse ? collapse.split(",") : [];
   const without = { ...now, nodes: now.nodes.filter((node) => !isHidden(node, now.edges)) };
   const shape = shapeOf(without, { topics: topics === "all", collapsed, ...(focus ? { focus } : {}) });
@@ -30,7 +34,7 @@ export function FlowPage() {
       <h1 class="hidden">Flow</h1>
       <div class="bar">
         <span role="group" aria-label="View" class="views">
-          <button class="chip" aria-pressed={!asLists} onClick={() => setOptions({ view: undefined })}>Graph</button>
+          <button class="chip" aria-pressed={!asLists} onClick={() => setOptions({ view: "graph" })}>Graph</button>
           <button class="chip" aria-pressed={asLists} onClick={() => setOptions({ view: "lists" })}>Lists</button>
         </span>
         {!asLists && <>
@@ -56,11 +60,6 @@ export function FlowPage() {
       {asLists ? <Lists graph={without} /> : <Canvas shape={shape} search={search} culprits={new Set(now.culprits.map((one) => `query:${one.queryId}`))} />}
     </section>
   );
-}
-
-/** The server's own stream of errors is there from the start. */
-function isLog(name: string): boolean {
-  return name.toUpperCase().includes("PROCESSING_LOG");
 }
 
 /** The processing log is drawn only where a query reads it. */

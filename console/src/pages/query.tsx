@@ -13,7 +13,7 @@ import { Failures } from "../parts/failures.tsx";
 import { NotFound } from "../parts/not-found.tsx";
 import { Offered } from "../parts/offered.tsx";
 import { Checkpoints, Transitions } from "../parts/past.tsx";
-import { Plan } from "../parts/plan.tsx";
+import { Plan, useRates } from "../parts/plan.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { Progress } from "../parts/progress.tsx";
 import { Range, rangeMinutes } from "../parts/range.tsx";
@@ -25,16 +25,23 @@ import { pageOn } from "../state/servers.ts";
 import { nameInSql } from "../sql/statements.ts";
 import { formatRoute, open, route } from "../state/route.ts";
 
+const TABS = [["overview", "Overview"], ["plan", "Plan"], ["errors", "Errors"], ["checkpoints", "Checkpoints"]] as const;
+
+/** How far back failed records go, minutes: they are few. */
+const FAILED_MINUTES = "720";
+
 type Action = "PAUSE" | "RESUME" | "TERMINATE";
 
 export function QueryPage() {
   const id = route.value.name;
+  const tab = TABS.find(([name]) => name === route.value.options.tab)?.[0] ?? "overview";
   const minutes = rangeMinutes();
   const node = graph.value?.nodes.find((one) => one.id === `query:${id}`);
   const explained = useAsked(() => run(`EXPLAIN ${id};`), `${id} ${node?.state}`, 15_000);
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
   const asked = useAsked(() => get<QueryDetails>(`queries/${encodeURIComponent(id)}`), `${id} ${node?.state}`, 5_000);
   const sink = explained.value?.[0]?.queryDescription?.sinks[0];
+  const rates = useRates(asked.value);
   const described = useAsked(async () => (sink === undefined ? [] : run(`DESCRIBE ${nameInSql(sink)} EXTENDED;`)), sink ?? "", 10_000);
   const [action, choose] = useState<Action | null>(null);
   const [problem, setProblem] = useState<unknown>(null);
@@ -89,55 +96,76 @@ export function QueryPage() {
       )}
       {problem !== null && <Problem error={problem} />}
       {node.error && <Problem error={node.error} />}
-      <div class="cards">
-        <Figure label="read" value={rate(figures?.readPerS)} />
-        <Figure label="written" value={rate(figures?.writtenPerS)} />
-        <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
-        <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={node.newVersionOf === undefined && (figures?.lagSeconds ?? 0) > 60} />
-        <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
-        <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
-        <Figure label="errors: records that failed" value={count(failed)} isBad={failed > 0} />
-        <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
-      </div>
-      <Errors id={id} minutes={minutes} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+      <Code sql={node.statement ?? ""} />
+      <nav class="views" aria-label="Parts of the page">
+        {TABS.map(([name, label]) => (
+          <a key={name} class="chip" href={formatRoute("query", id, { ...route.value.options, tab: name === TABS[0][0] ? undefined : name })} aria-current={tab === name ? "page" : undefined}>
+            {label}{name === "errors" && failed > 0 && ` (${count(failed)})`}
+          </a>
+        ))}
+      </nav>
       {asked.error !== null && <Problem error={asked.error} />}
-      {details && <Plan details={details} />}
-      <header class="bar"><h2>The last</h2><Range /></header>
-      {series === undefined ? <p class="hint">{history.error !== null ? String(history.error) : "No samples yet."}</p> : (
-        <div class="charts">
-          <Chart title="Records per second" timesMs={times} format={rate} series={[
-            { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
-          ]} />
-          <Chart title="p95 latency" timesMs={times} format={span} series={[{ label: "latency", values: series.latencySeconds }]} />
-          <Chart title="Lag" timesMs={times} format={short} series={[{ label: "records not read yet", values: series.lagRecords }]} />
-          <Chart title="Waiting" timesMs={times} format={span} series={[{ label: "the oldest record not read yet", values: series.lagSeconds }]} />
-          {series.stateBytes.some((one) => one !== null) && (
-            <Chart title="State" timesMs={times} format={bytes} series={[{ label: `size, now of ${count(series.stateRows.at(-1))} rows`, values: series.stateBytes }]} />
+      {explained.error !== null && <Problem error={explained.error} />}
+      {tab === "overview" && (
+        <>
+          <div class="cards">
+            <Figure label="read" value={rate(figures?.readPerS)} />
+            <Figure label="written" value={rate(figures?.writtenPerS)} />
+            <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
+            <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={node.newVersionOf === undefined && (figures?.lagSeconds ?? 0) > 60} />
+            <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
+            <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
+            <Figure label="errors: records that failed" value={count(failed)} isBad={failed > 0} />
+            <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
+          </div>
+          <header class="bar"><h2>The last</h2><Range /></header>
+          {series === undefined || times.length < 2 ? <p class="hint">{history.error !== null ? String(history.error) : "Fewer than two samples yet."}</p> : (
+            <div class="charts">
+              <Chart title="Records per second" timesMs={times} format={rate} series={[
+                { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
+              ]} />
+              <Chart title="p95 latency" timesMs={times} format={span} series={[{ label: "of the latest results", values: series.latencySeconds }]} />
+              <Chart title="Lag" timesMs={times} format={short} series={[{ label: "records not read yet", values: series.lagRecords }]} />
+              <Chart title="Waiting" timesMs={times} format={span} series={[{ label: "the oldest record not read yet", values: series.lagSeconds }]} />
+              {series.stateBytes.some((one) => one !== null) && <Chart title="State" timesMs={times} format={bytes} series={[{ label: "size", values: series.stateBytes }]} />}
+            </div>
           )}
-        </div>
+          {details && (
+            <div class="charts">
+              {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
+            </div>
+          )}
+          <Partitions summary={described.value?.[0]?.sourceDescription?.queryOffsetSummaries.find((one) => one.groupId === id)} reached={details?.reached ?? {}} />
+        </>
       )}
-      {details && (
-        <div class="charts">
-          {Object.entries(details.latencies).map(([topic, times]) => <Times key={topic} title={`Latency to ${topic}`} times={times} />)}
-          {details.pauses && <Times title="Pauses for checkpoints" times={details.pauses} />}
-          {details.graces && (
+      {tab === "plan" && (
+        <>
+          {details && <Plan details={details} rates={rates} />}
+          {description && (
+            <details class="card">
+              <summary>The plan as text</summary>
+              <pre tabIndex={0}>{description.executionPlan}</pre>
+              <pre tabIndex={0}>{description.topology}</pre>
+            </details>
+          )}
+        </>
+      )}
+      {tab === "errors" && (
+        <>
+          <Errors id={id} errors={figures?.errors ?? {}} failures={description?.queryErrors ?? []} />
+          {details?.graces && (
             <Times title="Late records, by the GRACE PERIOD that would have kept them" times={details.graces}>
               <a href={formatRoute("editor", "", { sql: `SELECT * FROM LATE ROWS OF ${id};` })}>Select them</a>
             </Times>
           )}
-        </div>
+          {details && <Transitions details={details} />}
+        </>
       )}
-      <div class="card"><h2>Statement</h2><Code sql={node.statement ?? ""} /></div>
-      <Partitions summary={described.value?.[0]?.sourceDescription?.queryOffsetSummaries.find((one) => one.groupId === id)} />
-      {details && <Checkpoints details={details} />}
-      {details && <Transitions details={details} />}
-      {explained.error !== null && <Problem error={explained.error} />}
-      {description && (
-        <details class="card">
-          <summary>The plan as text</summary>
-          <pre tabIndex={0}>{description.executionPlan}</pre>
-          <pre tabIndex={0}>{description.topology}</pre>
-        </details>
+      {tab === "checkpoints" && details && (
+        <>
+          {details.pauses && <Times title="Pauses for checkpoints" times={details.pauses} />}
+          <Checkpoints details={details} />
+        </>
       )}
       {action !== null && <Effect id={id} action={action} onAnswer={done} />}
     </section>
@@ -164,45 +192,47 @@ function Figure({ label, value, isBad = false }: { label: string; value: string;
   return <div class={isBad ? "figure bad" : "figure"}><b>{value}</b><small>{label}</small></div>;
 }
 
-function Errors({ id, minutes, errors, failures }: { id: string; minutes: number; errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
-  const [isOpen, setOpen] = useState(false);
+function Errors({ id, errors, failures }: { id: string; errors: Record<string, number>; failures: { timestamp: number; errorMessage: string; type: string }[] }) {
   const counted = Object.entries(errors).filter(([kind, number]) => number > 0 && kind !== "late");
   const late = errors.late ?? 0;
-  if (counted.length === 0 && failures.length === 0 && late === 0) return null;
   return (
-    <div class="card">
-      <h2>{counted.length === 0 && failures.length === 0 ? "Late records" : "Errors"}</h2>
-      {late > 0 && <p>{count(late)} {late === 1 ? "record" : "records"} came too late to be used, which is no error.</p>}
-      {counted.length > 0 && (
-        <p>
-          Single records: {counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.{" "}
-          {!isOpen && <button class="quiet" onClick={() => setOpen(true)}>Show them</button>}
-        </p>
-      )}
-      {isOpen && <Failures queryId={id} minutes={minutes} />}
+    <>
       {failures.length > 0 && (
-        <table class="plain">
-          <thead><tr><th scope="col">When</th><th scope="col">Whose</th><th scope="col">Why the query failed</th></tr></thead>
-          <tbody>{failures.map((one) => <tr key={one.timestamp}><td>{instant(one.timestamp)}</td><td>{one.type.toLowerCase()}</td><td><pre>{one.errorMessage}</pre></td></tr>)}</tbody>
-        </table>
+        <div class="card">
+          <h2>Failures of the query</h2>
+          <table class="plain">
+            <thead><tr><th scope="col">When</th><th scope="col">Whose</th><th scope="col">Why the query failed</th></tr></thead>
+            <tbody>{failures.map((one) => <tr key={one.timestamp}><td>{instant(one.timestamp)}</td><td>{one.type.toLowerCase()}</td><td><pre>{one.errorMessage}</pre></td></tr>)}</tbody>
+          </table>
+        </div>
       )}
-    </div>
+      <div class="card flat">
+        <div class="bar">
+          <h2>Failed records</h2>
+          <Range otherwise={FAILED_MINUTES} />
+          <span>{counted.length === 0 ? "None since the server started." : `Since the server started: ${counted.map(([kind, number]) => `${count(number)} ${kind}`).join(", ")}.`}</span>
+          {late > 0 && <span class="hint">{count(late)} {late === 1 ? "record" : "records"} came too late to be used, which is no error.</span>}
+        </div>
+        <Failures queryIds={[id]} minutes={rangeMinutes(FAILED_MINUTES)} counted={counted.reduce((sum, [, number]) => sum + number, 0)} />
+      </div>
+    </>
   );
 }
 
-/** How far each partition has been read, at the last checkpoint. */
-function Partitions({ summary }: { summary: OffsetSummary | undefined }) {
+/** How far each partition has been read: as of the last checkpoint, or of now where that is known. */
+function Partitions({ summary, reached }: { summary: OffsetSummary | undefined; reached: QueryDetails["reached"] }) {
   if (summary === undefined) return null;
+  const readUpTo = (topic: string, { partition, consumerOffset }: { partition: number; consumerOffset: number }) => Math.max(consumerOffset, reached[topic]?.[partition] ?? 0);
   return (
     <div class="card">
-      <h2>Partitions, as of the last checkpoint</h2>
+      <h2>Partitions</h2>
       <table class="plain">
-        <thead><tr><th scope="col">Topic</th>{["Partition", "First offset", "Read up to", "End", "Left"].map((name) => <th key={name} scope="col" class="number">{name}</th>)}<td /></tr></thead>
+        <thead><tr><th scope="col">Topic</th>{["Partition", "First offset", "At the last checkpoint", "Read up to", "End", "Left"].map((name) => <th key={name} scope="col" class="number">{name}</th>)}<td /></tr></thead>
         <tbody>
           {summary.topicSummaries.flatMap((topic) => topic.offsets.map((one) => (
             <tr key={`${topic.kafkaTopic} ${one.partition}`}>
               <td><a href={formatRoute("topics", topic.kafkaTopic)}>{topic.kafkaTopic}</a></td>
-              {[one.partition, one.logStartOffset, one.consumerOffset, one.logEndOffset, Math.max(0, one.logEndOffset - one.consumerOffset)].map((value, at) => <td key={at} class="number">{count(value)}</td>)}<td />
+              {[one.partition, one.logStartOffset, one.consumerOffset, readUpTo(topic.kafkaTopic, one), one.logEndOffset, Math.max(0, one.logEndOffset - readUpTo(topic.kafkaTopic, one))].map((value, at) => <td key={at} class="number">{count(value)}</td>)}<td />
             </tr>
           )))}
         </tbody>

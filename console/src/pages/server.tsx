@@ -19,14 +19,16 @@ const PARTS: Record<string, string> = { metastore: "Streams and tables", kafka: 
 export function ServerPage() {
   const info = useAsked(() => get<{ KsqlServerInfo: ServerInfo }>("info"), "info", 10_000);
   const health = useAsked(() => get<Health>("healthcheck"), "health", 5_000);
+  const hasServers = graph.value?.hasServers === true;
   const cluster = useAsked(async () => {
+    if (!hasServers) return {};
     try {
       return (await get<{ clusterStatus: Record<string, HostStatus> }>("clusterStatus")).clusterStatus;
     } catch (error) {
-      if (error instanceof ApiError && [403, 404].includes(error.status)) return {};
+      if (error instanceof ApiError && error.status === 403) return {};
       throw error;
     }
-  }, "cluster", 30_000);
+  }, `cluster ${hasServers}`, 30_000);
   const properties = useAsked(() => run("SHOW PROPERTIES;"), "properties");
   const services = useAsked(() => run("SHOW SERVICES;"), "services");
   const meanings = useAsked(() => get<{ properties: PropertyDescription[] }>("properties"), "meanings");

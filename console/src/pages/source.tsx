@@ -14,11 +14,14 @@ import { Records } from "../parts/records.tsx";
 import { Schemas } from "../parts/schemas.tsx";
 import { State } from "../parts/state.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
-import { wherePosition } from "../sql/position.ts";
+import { whereNew, wherePosition } from "../sql/position.ts";
 import { isSource, nameInSql, typeText } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
 import { graph } from "../state/graph.ts";
 import { formatRoute, route } from "../state/route.ts";
+
+/** How many of its newest rows a page begins with. */
+const NEWEST = 10;
 
 export function SourcePage() {
   const { name } = route.value;
@@ -52,7 +55,7 @@ export function SourcePage() {
         <a href={formatRoute("flow", "", { focus: `${found.type.toLowerCase()}:${name}` })}>In the flow</a>
         <a href={formatRoute("editor", "", { sql: `SELECT * FROM ${nameInSql(name)} EMIT CHANGES;` })}>Query it</a>
       </header>
-      <Sample name={name} />
+      <Sample name={name} topic={found.topic} />
       <FreshnessCard name={name} />
       <TopicCharts topic={found.topic} />
       <div class="split">
@@ -111,16 +114,18 @@ function Columns({ of }: { of: SourceDescription }) {
 }
 
 /** The rows as they come, or from a time or an offset on. */
-function Sample({ name }: { name: string }) {
+function Sample({ name, topic }: { name: string; topic: string }) {
   const [since, setSince] = useState("");
   const [offset, setOffset] = useState("");
   const rows = `SELECT ROWTIME, ROWPARTITION, ROWOFFSET, * FROM ${nameInSql(name)}`;
+  const figures = graph.value?.nodes.find((node) => node.topic === topic && node.name === name)?.topicFigures;
   const choices = [
+    { label: `The newest ${NEWEST}`, sql: `SELECT ROWTIME, * FROM ${nameInSql(name)}${whereNew(NEWEST, figures, Date.now())} ORDER BY ROWTIME DESC LIMIT ${NEWEST};`, fromBeginning: true },
     { label: "Watch new ones", sql: `${rows} EMIT CHANGES;`, fromBeginning: false },
     { label: "The first 100", sql: `${rows}${wherePosition(since, offset)} EMIT CHANGES LIMIT 100;`, fromBeginning: true },
   ];
   return (
-    <Records choices={choices}>
+    <Records choices={choices} isOpen>
       <label>from <input type="datetime-local" step="1" aria-label="From this time" value={since} onInput={(event) => setSince(event.currentTarget.value)} /></label>
       <label>from offset <input type="number" min="0" class="narrow" value={offset} onInput={(event) => setOffset(event.currentTarget.value)} /></label>
     </Records>

@@ -12,10 +12,10 @@ import { Records } from "../parts/records.tsx";
 import { TopicCharts } from "../parts/topic-charts.tsx";
 import { textInSql } from "../sql/statements.ts";
 import { useAsked } from "../state/asked.ts";
-import { graph } from "../state/graph.ts";
+import { graph, isLog } from "../state/graph.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
-const COLUMNS = [["Topic"], ["Records"], ["Kept"], ["Partitions"], ["Replicas"], ["Consumers"], ["Consumer groups"], ["Streams and tables"], ["Read by"], ["Connectors"]] as const;
+const COLUMNS = [["Topic"], ["Records"], ["Kept"], ["Partitions"], ["Consumers"], ["Streams and tables"], ["Read by"], ["Connectors"]] as const;
 const FORMATS = {
   Records: (cell: unknown) => count(cell as number | null), "Streams and tables": linksTo("source"), "Read by": linksTo("query"), Connectors: linksTo("connectors"),
 };
@@ -29,9 +29,9 @@ function TopicList() {
   const hasInternal = route.value.options.internal !== undefined;
   const listed = useAsked(() => run(`SHOW ${hasInternal ? "ALL " : ""}TOPICS EXTENDED;`), `topics ${hasInternal}`, 20_000);
   const topics = listed.value?.[0]?.topics;
-  const rows = topics?.map((topic) => [
-    topic.name, topic.recordCount ?? null, kept(topic.retentionMs, topic.isCompacted), topic.replicaInfo.length, Math.max(0, ...topic.replicaInfo),
-    topic.consumerCount ?? null, topic.consumerGroupCount ?? null, sourcesOver(topic.name).map((one) => one.name).join(", "), readersOf(topic.name).join(", "), topic.connectors?.join(", ") ?? "",
+  const rows = topics?.filter((topic) => hasInternal || !isLog(topic.name)).map((topic) => [
+    topic.name, topic.recordCount ?? null, kept(topic.retentionMs, topic.isCompacted), topic.replicaInfo.length,
+    topic.consumerCount ?? null, sourcesOver(topic.name).map((one) => one.name).join(", "), readersOf(topic.name).join(", "), topic.connectors?.join(", ") ?? "",
   ]);
   return (
     <section class="page">

@@ -4,7 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 
 interface Props {
   title: string;
-  action: string;
+  /** null: there is nothing to confirm. */
+  action: string | null;
   children: ComponentChildren;
   onAnswer: (isYes: boolean) => void;
 }
@@ -17,8 +18,8 @@ export function Confirm({ title, action, children, onAnswer }: Props) {
       <h2 id="confirm">{title}</h2>
       {children}
       <div class="bar">
-        <button onClick={() => onAnswer(false)} autofocus>Cancel</button>
-        <button class="danger" onClick={() => onAnswer(true)}>{action}</button>
+        <button onClick={() => onAnswer(false)} autofocus>{action === null ? "Close" : "Cancel"}</button>
+        {action !== null && <button class="danger" onClick={() => onAnswer(true)}>{action}</button>}
       </div>
     </dialog>
   );

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "../api/frames.ts";
 import { saveFile } from "../format/files.ts";
-import { brief, cellText, compareCells, shownText, toCsv, toJson } from "../format/cells.ts";
+import { brief, compareCells, digitsIn, shownText, toCsv, toJson, valueText } from "../format/cells.ts";
 import { ExactNumber } from "../format/json.ts";
 import { count } from "../format/numbers.ts";
 
@@ -47,6 +47,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   }, [rows, filter, sort, newestFirst]);
   const height = frame.current?.clientHeight ?? innerHeight;
   const numbers = useMemo(() => columns.map((_, index) => looks(rows.find((row) => row[index] != null)?.[index])), [columns, rows]);
+  const digits = useMemo(() => columns.map((column, at) => digitsIn(column, rows.map((row) => row[at]))), [columns, rows]);
   const first = Math.max(0, Math.floor(top / ROW_PX) - AROUND);
   const last = Math.min(shown.length, Math.ceil((top + height) / ROW_PX) + AROUND);
   useEffect(() => {
@@ -79,7 +80,7 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
       const above = Math.min(scrollTop, to.row * ROW_PX);
       frame.current!.scrollTop = Math.max(above, (to.row + 2) * ROW_PX - height + ROW_PX);
     } else if (event.key === "c" && (event.ctrlKey || event.metaKey) && here !== null && getSelection()?.isCollapsed !== false) {
-      void copy(cellText(shown[here.row]?.[here.column]), "the cell");
+      void copy(valueText(columns[here.column]!, shown[here.row]?.[here.column]), "the cell");
     } else if (event.key === "Enter" && here !== null && linkOf?.(shown[here.row]!) != null) {
       location.hash = linkOf(shown[here.row]!)!;
     } else return;
@@ -118,8 +119,8 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
                 {columns.map((column, at) => {
                   const link = at === 0 ? (linkOf?.(row) ?? null) : null;
                   return (
-                    <td key={column.name} class={`${numbers[at]}${row[at] == null ? " null" : ""}${here?.row === first + index && here.column === at ? " here" : ""}`} title={brief(cellText(row[at]))} onDblClick={() => copy(cellText(row[at]), "the cell")}>
-                      {link !== null ? <a href={link}>{shownCell(column, row[at], formats)}</a> : shownCell(column, row[at], formats)}
+                    <td key={column.name} class={`${numbers[at]}${row[at] == null ? " null" : ""}${here?.row === first + index && here.column === at ? " here" : ""}`} title={brief(valueText(column, row[at]))} onDblClick={() => copy(valueText(column, row[at]), "the cell")}>
+                      {link !== null ? <a href={link}>{shownCell(column, row[at], formats, digits[at])}</a> : shownCell(column, row[at], formats, digits[at])}
                     </td>
                   );
                 })}
@@ -133,10 +134,10 @@ export function Grid({ columns, rows, keys = [], note = "", newestFirst = false,
   );
 }
 
-function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>): ComponentChildren {
+function shownCell(column: Column, cell: unknown, formats: NonNullable<Props["formats"]>, digits = 0): ComponentChildren {
   // a column may be named as what every object has, such as constructor
   if (Object.hasOwn(formats, column.name)) return formats[column.name]!(cell);
-  return brief(shownText(column, cell));
+  return brief(shownText(column, cell, digits));
 }
 
 function looks(cell: unknown): string {

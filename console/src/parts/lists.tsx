@@ -15,7 +15,9 @@ const SOURCES = [["Name"], ["Kind"], ["Arriving", "records/s"], ["Records"], ["T
 const VIEWS = [["Name"], ["Query"]] as const;
 const number = (shown: (value: number | null) => string) => (cell: unknown) => shown(cell as number | null);
 const FORMATS = {
+  State: (cell: unknown) => <span class={String(cell).includes("failed") ? "bad" : ""}>{String(cell)}</span>,
   Read: number(short), Written: number(short), Lag: number(count), Waiting: number(span), "p95 latency": number(span), "State size": number(bytes),
+  Errors: (cell: unknown) => <span class={cell === 0 ? "" : "bad"}>{count(cell as number)}</span>,
   Arriving: number(short), Records: number(count), Topic: linksTo("topics"), "Written by": linksTo("query"), "Read by": linksTo("query"),
 };
 
@@ -24,9 +26,10 @@ export function Lists({ graph }: { graph: Graph }) {
   const causes = new Set(graph.culprits.map((one) => one.queryId));
   const queries = of("QUERY").map((node) => {
     const { figures } = node;
+    const failed = failedOf(figures);
     return [
-      node.name, wordOf(node.state), causes.has(node.name) ? "the cause" : "", figures?.readPerS ?? null, figures?.writtenPerS ?? null, figures?.lagRecords ?? null,
-      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, failedOf(figures), figures?.errors.late ?? 0, figures?.failures ?? 0, node.host ?? "",
+      node.name, failed > 0 ? `${wordOf(node.state)}, ${short(failed)} failed` : wordOf(node.state), causes.has(node.name) ? "the cause" : "", figures?.readPerS ?? null, figures?.writtenPerS ?? null, figures?.lagRecords ?? null,
+      figures?.lagSeconds ?? null, figures?.latencySeconds ?? null, figures?.stateBytes ?? null, failed, figures?.errors.late || "", figures?.failures || "", node.host ?? "",
     ];
   });
   const ends = (id: string, from: "source" | "target", to: "source" | "target") =>

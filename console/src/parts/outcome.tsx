@@ -5,7 +5,7 @@ import { brief } from "../format/cells.ts";
 import { count, span } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
 import { type Branch, explained } from "../sql/explained.ts";
-import type { Outcome } from "../sql/runner.ts";
+import { limitOf, type Outcome } from "../sql/runner.ts";
 import { formatRoute } from "../state/route.ts";
 import { Grid } from "./grid.tsx";
 import { Problem } from "./problem.tsx";
@@ -80,9 +80,9 @@ function BranchView({ branch: { label, below } }: { branch: Branch }) {
 
 /** How far a query is that is not done: one with a LIMIT goes on until so many rows have come. */
 function stateOf({ statement, live, lines }: Outcome): string {
-  const limit = /\sLIMIT\s+(\d+)\s*;?$/i.exec(statement.text)?.[1];
+  const limit = limitOf(statement.text);
   const came = live?.came ?? lines.filter((line) => line.startsWith("rowtime:")).length;
-  return limit === undefined || came === 0 ? "running" : `${count(came)} of ${count(Number(limit))}, waits for more`;
+  return limit === null || came === 0 ? "running" : `${count(came)} of ${count(limit)}, waits for more`;
 }
 
 /** A message with the id of a query as a link to its page. */

@@ -33,12 +33,12 @@ export function Checkpoints({ details }: { details: QueryDetails }) {
       {stages.map((stage) => (
         <table class="plain" key={stage.number}>
           {details.subTopologies.length > 1 && <caption>Sub-topology {stage.number}</caption>}
-          <thead><tr><th scope="col" class="number">Batch</th><th scope="col">Began</th><th scope="col" class="number">Took</th><th scope="col" class="number">Records</th><th scope="col">Longest parts</th></tr></thead>
+          <thead><tr><th scope="col" class="number">Batch</th><th scope="col">Began</th>{isRealTime(stage) && <th scope="col" class="number">Pause</th>}<th scope="col" class="number">{isRealTime(stage) ? "Ran" : "Took"}</th><th scope="col" class="number">Records</th><th scope="col">Longest parts{isRealTime(stage) && " of the pause"}</th></tr></thead>
           <tbody>
             {stage.checkpoints.slice(-LISTED).toReversed().map((one) => (
               <tr key={one.batch}>
-                <td class="number">{count(one.batch)}</td><td>{timeOfDay(one.timeMs)}</td><td class="number">{span(one.tookMs / 1000)}</td><td class="number">{count(one.records)}</td>
-                <td>{longest(one.partsMs)}</td>
+                <td class="number">{count(one.batch)}</td><td>{timeOfDay(one.timeMs)}</td>{isRealTime(stage) && <td class="number">{span((one.pauseMs ?? 0) / 1000)}</td>}<td class="number">{span(one.tookMs / 1000)}</td><td class="number">{count(one.records)}</td>
+                <td>{longest(one.partsMs, isRealTime(stage))}</td>
               </tr>
             ))}
           </tbody>
@@ -48,9 +48,15 @@ export function Checkpoints({ details }: { details: QueryDetails }) {
   );
 }
 
-function longest(parts: Record<string, number>): string {
+/** In real time, a batch runs from one checkpoint to the next: only the pause between two of them is lost. */
+function isRealTime({ checkpoints }: QueryDetails["subTopologies"][number]): boolean {
+  return checkpoints.some((one) => one.pauseMs !== undefined);
+}
+
+function longest(parts: Record<string, number>, isPause: boolean): string {
+  const beside = ["triggerExecution", ...(isPause ? ["addBatch"] : [])];
   return Object.entries(parts)
-    .filter(([name, ms]) => ms > 0 && name !== "triggerExecution")
+    .filter(([name, ms]) => ms > 0 && !beside.includes(name))
     .sort(([, a], [, b]) => b - a)
     .slice(0, 3)
     .map(([name, ms]) => `${name} ${span(ms / 1000)}`)

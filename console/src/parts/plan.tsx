@@ -2,15 +2,14 @@
 import { useMemo, useRef } from "preact/hooks";
 import type { QueryDetails } from "../api/types.ts";
 import { bytes, count, rate } from "../format/numbers.ts";
-import { layout } from "../graph/layout.ts";
+import { curve, layout } from "../graph/layout.ts";
 import { planShape, stepRates, type StepBox, type StepRate } from "../graph/steps.ts";
 import { formatRoute, route, setOptions } from "../state/route.ts";
 
-export function Plan({ details }: { details: QueryDetails }) {
+export function Plan({ details, rates }: { details: QueryDetails; rates: Map<string, StepRate> }) {
   const which = route.value.options.plan === "logical" ? "logical" : "physical";
   const shape = planShape(details, which);
   const placed = useMemo(() => layout(shape), [shape.key]);
-  const rates = useRates(details);
   return (
     <div class="card">
       <div class="bar">
@@ -23,7 +22,7 @@ export function Plan({ details }: { details: QueryDetails }) {
         <div class="plan" tabIndex={0} role="group" aria-label={`The ${which} plan`}>
           <div class="sheet" style={{ width: `${placed.width}px`, height: `${placed.height}px` }}>
             <svg width={placed.width} height={placed.height} aria-hidden="true">
-              {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={line.path} />)}
+              {placed.lines.map((line) => <path key={`${line.source} ${line.target}`} class="line" d={curve(line.points)} />)}
             </svg>
             {shape.boxes.map((box) => <Step key={box.id} box={box} at={placed.boxes.get(box.id)!} perS={rates.get(box.id) ?? null} isLogical={which === "logical"} />)}
           </div>
@@ -32,7 +31,7 @@ export function Plan({ details }: { details: QueryDetails }) {
       {which === "physical" && details.subTopologies.map((stage) => (
         <p key={stage.number} class="hint">
           {details.subTopologies.length > 1 && `Sub-topology ${stage.number}: `}{stage.execution}
-          {stage.state && `; state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
+          {details.subTopologies.length > 1 && stage.state && `; of the state: ${count(stage.state.rows)} rows, ${bytes(stage.state.bytes)}`}
         </p>
       ))}
     </div>
@@ -41,11 +40,10 @@ export function Plan({ details }: { details: QueryDetails }) {
 
 function Step({ box, at, perS, isLogical }: { box: StepBox; at: { x: number; y: number; width: number; height: number }; perS: StepRate | null; isLogical: boolean }) {
   const { step } = box;
-  const said = step.details.map(({ name, text }) => (name ? `${name}: ${text}` : text));
   return (
-    <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={[step.title, ...said, step.state && `State: ${step.state}`].filter(Boolean).join("\n")}>
+    <div class="node step plain" style={{ left: `${at.x}px`, top: `${at.y}px`, width: `${at.width}px`, height: `${at.height}px` }} title={step.state && `State: ${step.state}`}>
       <b>{step.title}{box.stage !== null && box.stage > 0 && <small> of {box.stage}</small>}</b>
-      <span class="said">{step.topic !== undefined ? <a href={formatRoute("topics", step.topic)}>{step.topic}</a> : said.join("; ")}</span>
+      {box.says.map((text, line) => <span key={line} class="said">{step.topic !== undefined && text.endsWith(`: ${step.topic}`) ? <a href={formatRoute("topics", step.topic)}>{text}</a> : text}</span>)}
       <span class="figures">
         {!isLogical && <span title={step.volume && `${count(step.volume.records)} records, ${bytes(step.volume.bytes)} since Spark started`}>{flowOf(perS)}</span>}
         {step.state !== undefined && <span>keeps state</span>}
@@ -61,9 +59,9 @@ function flowOf(perS: StepRate | null): string {
   return `in ${rate(perS.in)}, out ${rate(perS.out)}`;
 }
 
-/** Rates between this answer and the one before it. */
-function useRates(details: QueryDetails): Map<string, StepRate> {
-  const known = useRef<{ before: QueryDetails | null; now: QueryDetails }>({ before: null, now: details });
+/** Rates of steps between this answer and the one before it. */
+export function useRates(details: QueryDetails | null): Map<string, StepRate> {
+  const known = useRef<{ before: QueryDetails | null; now: QueryDetails | null }>({ before: null, now: details });
   if (known.current.now !== details) known.current = { before: known.current.now, now: details };
-  return stepRates(known.current.before, known.current.now);
+  return details === null ? new Map() : stepRates(known.current.before, details);
 }

@@ -15,18 +15,23 @@ export interface Choice {
 
 interface Props {
   choices: Choice[];
+  /** Whether the first of them is read at once. */
+  isOpen?: boolean;
   /** Fields beside the buttons. */
   children?: ComponentChildren;
 }
 
-export function Records({ choices, children }: Props) {
+export function Records({ choices, isOpen = false, children }: Props) {
   const [runner] = useState(() => new Runner());
-  useEffect(() => () => runner.stop(), []);
   const start = ({ sql, fromBeginning }: Choice) => {
     runner.settings.value = { "auto.offset.reset": fromBeginning ? "earliest" : "latest" };
     runner.clear();
     void runner.run([own(sql)], false);
   };
+  useEffect(() => {
+    if (isOpen) start(choices[0]!);
+    return () => runner.stop();
+  }, []);
   const tick = runner.tick.value;
   return (
     <div class="card flat records">

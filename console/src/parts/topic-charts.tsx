@@ -10,14 +10,14 @@ export function TopicCharts({ topic }: { topic: string }) {
   const minutes = rangeMinutes();
   const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&topic=${encodeURIComponent(topic)}`), `${topic} ${minutes}`, 5_000);
   const series = history.value?.topics[topic];
-  if (history.value === null || series === undefined) return null;
+  if (history.value === null || series === undefined || history.value.timesMs.length < 2) return null;
   const { timesMs } = history.value;
   return (
     <>
       <header class="bar"><h2>The last</h2><Range /></header>
       <div class="charts">
-        <Chart title="Arriving in its topic" timesMs={timesMs} format={rate} series={[{ label: "records, whoever writes them", values: series.arrivingPerS }]} />
-        <Chart title="In its topic" timesMs={timesMs} format={short} series={[{ label: "records from the first offset to the last", values: series.records }]} />
+        <Chart title="Records per second" timesMs={timesMs} format={rate} series={[{ label: "arrive in its topic", values: series.arrivingPerS }]} />
+        <Chart title="Records" timesMs={timesMs} format={short} series={[{ label: "in its topic", values: series.records }]} />
       </div>
     </>
   );

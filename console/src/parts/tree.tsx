@@ -4,11 +4,12 @@ import type { RunningQuery, SourceDescription } from "../api/types.ts";
 import { middle } from "../format/cells.ts";
 import { described, indexes, metadata, running } from "../sql/metadata.ts";
 import { nameInSql, typeText } from "../sql/statements.ts";
+import { isLog } from "../state/graph.ts";
 import { formatRoute } from "../state/route.ts";
 import { looksOf, wordOf } from "./state.tsx";
 
 /** The longest name that is shown whole. */
-const MOST_CHARACTERS = 26;
+const MOST_CHARACTERS = 23;
 
 interface Props {
   /** Put a text where the cursor is. */
@@ -23,7 +24,11 @@ export function Tree({ onInsert, onQuery }: Props) {
   const found = described.value.filter((one) => one.name.includes(needle) || one.fields.some((field) => field.name.includes(needle)));
   const queries = running.value.filter((one) => one.id.toUpperCase().includes(needle));
   const keyed = indexes.value.filter((one) => one.name.includes(needle) || one.table.includes(needle));
-  const groups = ["Stream", "Table", "View"].map((kind) => [`${kind}s`, found.filter((one) => one.type === kind.toUpperCase())] as const);
+  const own = found.filter((one) => !isLog(one.name));
+  const groups = [
+    ...["Stream", "Table", "View"].map((kind) => [`${kind}s`, own.filter((one) => one.type === kind.toUpperCase())] as const),
+    ["Of the server", found.filter((one) => isLog(one.name))] as const,
+  ];
   return (
     <nav class="tree" aria-label="Objects">
       <input type="search" placeholder="Find a name" aria-label="Find a name" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />

@@ -12,6 +12,8 @@ export interface Effect {
   about: string;
   /** How the server describes it. */
   report?: string;
+  /** Whether the server will refuse it as things are. */
+  isRefused?: boolean;
 }
 
 /** What the end of a query, or its pause, means for what comes after it. */
@@ -83,7 +85,7 @@ function effectOfDrop(statement: Statement, graph: Graph | null): Effect {
   const blocking = [...new Set([...readers, ...inserting])];
   if (blocking.length > 0) {
     const what = `The server refuses to drop the ${kind} ${name} while queries read it or insert into it. Drop what they created and terminate the others first, or add CASCADE, which does that too.`;
-    return { statement: text, what, about: "These are in the way:", affected: blocking.map(named) };
+    return { statement: text, what, about: "These are in the way:", affected: blocking.map(named), isRefused: true };
   }
   const ends = writers.length > 0 ? `, with ${writers.map(named).join(", ")} if that was created with it` : "";
   return { statement: text, what: `The ${kind} ${name} is removed${ends}${records}.`, about: "", affected: [] };

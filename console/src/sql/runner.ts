@@ -63,6 +63,7 @@ export class Runner {
         const outcome = this.begin(statement);
         pass ??= await this.take();
         outcome.isWaiting = false;
+        this.changed();
         const isQuery = isStreamed(statement);
         if (isQuery && !control.signal.aborted) {
           if (this.query !== control) this.query?.abort("The next query of this tab has ended it.");
@@ -131,7 +132,9 @@ export class Runner {
           const times = timesOf(text);
           outcome.columns = columns.map((column) => (column.type === "BIGINT" && times.includes(column.name) ? { ...column, isTime: true } : column));
           const at = outcome.keys.map((key) => columns.findIndex((column) => column.name === key)).filter((index) => index >= 0);
-          outcome.live = new LiveRows(at.length > 0 && at.length === outcome.keys.length ? at : null, isPush);
+          const hasKeys = at.length > 0 && at.length === outcome.keys.length;
+          // the rows of a query that ends by itself are read from the first one on
+          outcome.live = new LiveRows(hasKeys ? at : null, isPush && (hasKeys || limitOf(text) === null));
           this.changed();
         },
         rows: (rows) => {
@@ -188,6 +191,12 @@ async function isFromNowOn({ text, isReplacement }: Statement, queryId: string, 
   if (isReplacement || !readsStream || /\bSTART\s*=/i.test(text)) return false;
   const properties = (await run("SHOW PROPERTIES;", settings).catch(() => []))[0]?.properties;
   return properties?.find((one) => one.name.endsWith("auto.offset.reset"))?.value === "latest";
+}
+
+/** How many rows a statement ends after; null: it has no LIMIT. */
+export function limitOf(text: string): number | null {
+  const limit = /\sLIMIT\s+(\d+)\s*;?$/i.exec(text)?.[1];
+  return limit === undefined ? null : Number(limit);
 }
 
 /** Whether it is a query whose rows are read as they come. */

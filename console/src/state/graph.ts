@@ -42,3 +42,8 @@ export function followGraph(): void {
 export function failedOf(figures: QueryFigures | undefined): number {
   return Object.entries(figures?.errors ?? {}).reduce((sum, [kind, number]) => (kind === "late" ? sum : sum + number), 0);
 }
+
+/** Whether a stream or topic is the server's own, of the records that failed. */
+export function isLog(name: string): boolean {
+  return name.toUpperCase().includes("PROCESSING_LOG");
+}

@@ -89,10 +89,16 @@ test("what a role may not do is not offered, and refused in words", async () => 
     await logIn(page, "rita");
     await page.getByText("Pausing or ending it needs the role developer; yours is reader.").waitFor();
     assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
-    await page.locator(".step", { hasText: "Stream Filter" }).waitFor();
-    await page.getByRole("row", { name: /fail.*failed.*The disk is full/ }).waitFor();
-    await page.getByRole("heading", { name: "Pauses for checkpoints" }).waitFor();
-    await accessible(page);
+    for (const [tab, sign] of [
+      ["Plan", page.locator(".step", { hasText: "Stream Filter" })],
+      ["Errors", page.getByRole("row", { name: /fail.*failed.*The disk is full/ })],
+      ["Checkpoints", page.getByRole("heading", { name: "Pauses for checkpoints" })],
+    ]) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      await sign.waitFor();
+      await accessible(page);
+    }
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.goto(`${URL_OF_SERVER}/#/connectors`);
     await page.getByText("A new connector needs the role admin").waitFor();
     await page.goto(`${URL_OF_SERVER}/#/topics/rides`);
@@ -176,6 +182,7 @@ test("from page to page, through the graph and through results with the keyboard
     await page.keyboard.press("g");
     await page.keyboard.press("s");
     await page.getByRole("heading", { name: "Properties" }).waitFor();
+    await page.locator(".grid tbody tr").nth(1).waitFor();
     await page.locator(".grid .scroll").focus();
     for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
     assert.equal(await page.locator("td.here").innerText(), "127.0.0.1:9092");
@@ -212,9 +219,14 @@ test("a server that is gone is said so, and it is found again", async () => {
     await page.route("**/clusterStatus", (route) =>
       route.fulfill({ json: { clusterStatus: { "two:8088": { ...status, hostAlive: true }, "three:8088": { ...status, hostAlive: false } } } }),
     );
+    await page.route("**/graph", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill(response.ok() ? { json: { ...(await response.json()), hasServers: true } } : { response });
+    });
     await page.goto(`${URL_OF_SERVER}/`);
     await logIn(page, "ada");
     await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    await page.unroute("**/graph");
     await page.route("**/graph", (route) => route.abort());
     assert.equal(await page.getByRole("link", { name: "two:8088" }).getAttribute("href"), "http://two:8088/");
     assert.equal(await page.getByText("three:8088").count(), 0);
@@ -261,7 +273,8 @@ test("errors of statements and pages", async () => {
     await page.getByRole("dialog").getByText("The server refuses to drop the stream RIDES").waitFor();
     await page.getByRole("dialog").getByText("query BIG_1").waitFor();
     await accessible(page);
-    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    assert.equal(await page.getByRole("dialog").getByRole("button", { name: "Run" }).count(), 0);
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await page.goto(`${URL_OF_SERVER}/#/source/RIDES`);
     await page.getByRole("button", { name: "Show bytes" }).click();
     await page.locator("pre.hex", { hasText: "ff 00 01 fe" }).waitFor();
@@ -335,25 +348,56 @@ for (const [hash, asked] of [
   });
 }
 
-test("from a failed record to its bytes", async () => {
+test("failed records of all queries are marked, counted and listed whole, and lead to their bytes", async () => {
   await withPage(async (page) => {
-    await page.goto(`${URL_OF_SERVER}/#/log`);
-    await logIn(page, "ada");
-    await page.getByRole("button", { name: "Log out" }).waitFor();
+    const cause = "There is a value that cannot be cast from STRING to INTEGER. ".repeat(8).trim();
+    await page.route("**/graph", async (route) => {
+      const response = await route.fetch();
+      if (!response.ok()) return route.fulfill({ response });
+      const body = await response.json();
+      const nodes = body.nodes.map((node) => (node.kind === "QUERY" ? { ...node, figures: { ...node.figures, errors: { failed: 2, late: 1 } } } : node));
+      return route.fulfill({ json: { ...body, nodes } });
+    });
     await page.route("**/query-stream", (route) =>
       route.fulfill({ contentType: "application/vnd.ksql.v1+json", body: [
-        '[{"header":{"queryId":"q","schema":"`TIME` TIMESTAMP, `TOPIC` STRING, `PARTITION` INTEGER, `OFFSET` BIGINT, `CAUSE` STRING"}},',
-        '{"row":{"columns":["2026-11-26T10:00:00.000","rides",2,17,"Unexpected character"]}},',
-        '{"row":{"columns":["2026-11-26T09:00:00.000",null,null,null,"The disk is full"]}}]',
+        '[{"header":{"queryId":"q","schema":"`QUERY` STRING, `TIME` TIMESTAMP, `TOPIC` STRING, `PARTITION` INTEGER, `OFFSET` BIGINT, `MESSAGE` STRING, `CAUSE` STRING, `RECORD` STRING"}},',
+        `{"row":{"columns":["BIG_1","2026-11-26T10:00:00.000","rides",2,17,"Column N failed.","${cause}",null]}},`,
+        '{"row":{"columns":["BIG_1","2026-11-26T09:00:00.000",null,null,null,"The disk is full",null,"{1: 2}"]}}]',
       ].join("\n") }),
     );
-    await page.reload();
-    await page.getByText("The disk is full").waitFor();
-    assert.equal(await page.locator(".grid tbody a").count(), 1);
-    await page.locator(".grid tbody a").click();
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.locator(".node.query.warn", { hasText: "BIG_1" }).getByText("2 failed").waitFor();
+    await page.getByText("1 of 1 running, 2 records failed").waitFor();
+    await page.getByRole("link", { name: "Failed records 2" }).click();
+    await page.getByText("2 records", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("combobox").first().inputValue(), "");
+    const shown = page.getByText(cause);
+    assert.ok(await shown.evaluate((one) => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= innerWidth));
+    await page.getByText("its row").click();
+    await page.getByText("{1: 2}").waitFor();
+    await accessible(page);
+    await page.getByRole("link", { name: "rides 2/17" }).click();
     await page.locator("pre.hex", { hasText: "ff 00 01 fe" }).waitFor();
     assert.ok(page.url().includes("partition=2") && page.url().includes("offset=17"));
   });
+});
+
+test("a page asks for other servers only where there are some, and in a narrow window lists are first", async () => {
+  await withPage(async (page) => {
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${URL_OF_SERVER}/`);
+    await logIn(page, "ada");
+    await page.getByRole("heading", { name: "Queries" }).waitFor();
+    await page.getByRole("button", { name: "Graph" }).click();
+    await page.locator(".node", { hasText: "BIG_1" }).waitFor();
+    await page.goto(`${URL_OF_SERVER}/#/server`);
+    await page.getByRole("heading", { name: "Health" }).waitFor();
+    await page.goto(`${URL_OF_SERVER}/#/editor`);
+    assert.equal(await page.getByText("Ctrl-Enter runs").isVisible(), false);
+    assert.ok(!asked.includes("/clusterStatus"));
+  }, { viewport: { width: 390, height: 800 } });
 });
 
 test("rows keep coming until they are stopped", async () => {
@@ -388,6 +432,10 @@ test("300 nodes, in dark and in a narrow window", async () => {
     await page.getByLabel("Search", { exact: true }).fill("Q50");
     assert.equal(await page.locator(".node:not(.faded)").count(), 1);
     assert.ok(page.url().includes("search=Q50"));
+    // a box is never smaller than its figures can be read
+    assert.ok((await page.locator(".node .figures").first().evaluate((one) => one.getBoundingClientRect().height)) >= 0.8 * 17);
+    assert.ok(await page.getByRole("button", { name: "Smaller" }).isDisabled());
+    await page.goto(`${URL_OF_SERVER}/#/flow?view=graph`);
     await page.setViewportSize({ width: 390, height: 800 });
     await accessible(page);
     await picture(page, "narrow");

@@ -15,6 +15,7 @@ test("what all servers run, at one of them", async () => {
       await page.getByRole("heading", { name: new RegExp(`^${name}`) }).waitFor();
       await page.getByText(/^on (first|second):8088$/).waitFor();
       await page.locator(".chart canvas").first().waitFor();
+      await page.getByRole("link", { name: "Checkpoints", exact: true }).click();
       await page.getByRole("heading", { name: "Checkpoints", exact: true }).waitFor();
       if (await page.getByText("Another server runs it").count()) elsewhere.push(name);
     }

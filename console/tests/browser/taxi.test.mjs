@@ -9,8 +9,8 @@ const MOST_MS = 100;
 
 /** Whether the page shows p95 latencies, each within so many milliseconds. */
 function isWarm(mostMs) {
-  const shown = [...document.querySelectorAll(".node.query, .figure")].map((one) => one.innerText).filter((text) => text.includes("p95 latency"));
-  const found = shown.map((text) => /p95 latency ([\d.]+) ms|^([\d.]+) ms\s/.exec(text));
+  const shown = [...document.querySelectorAll(".node.query, .figure")].map((one) => one.innerText).filter((text) => text.includes("p95"));
+  const found = shown.map((text) => /p95 ([\d.]+) ms|^([\d.]+) ms\s/.exec(text));
   return shown.length > 0 && found.every((one) => Number(one?.[1] ?? one?.[2]) <= mostMs);
 }
 
@@ -72,12 +72,16 @@ test("one click loads the taxi story, and a tour of five steps shows it", async 
     assert.ok((await page.locator(".line.good").count()) > 10 && (await page.locator(".moving").count()) > 5);
     const query = await node.getByRole("link").getAttribute("title");
     await node.getByRole("link").click();
+    await page.getByRole("link", { name: "Plan", exact: true }).click();
     await page.locator(".step", { hasText: "Stream Aggregate" }).getByText(/in [\d.]+\/s, out [\d.]+\/s|^[\d.]+\/s$/).waitFor();
     await accessible(page);
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.locator(".figure", { hasText: /state, [1-9]/ }).waitFor(); // after a checkpoint
     await pictureOfWarm(page, "console-query");
     await page.goto(`${URL_OF_SERVER}/#/source/RIDES`);
-    await page.getByRole("heading", { name: "Arriving in its topic" }).waitFor();
+    // the newest rows at once
+    await page.locator(".grid tbody tr").nth(9).waitFor();
+    await page.getByRole("heading", { name: "Records per second" }).waitFor();
     await page.getByRole("button", { name: "Watch new ones" }).click();
     await page.locator(".grid tbody tr").nth(9).waitFor();
     await page.locator(".chart canvas").first().waitFor();
@@ -87,13 +91,13 @@ test("one click loads the taxi story, and a tour of five steps shows it", async 
     // queries count as consumers, and their names lead to their pages
     const rides = page.locator(".grid tbody tr", { has: page.getByRole("link", { name: "rides", exact: true }) });
     await rides.getByRole("link", { name: /^CTAS_RIDES_BY_VENDOR_/ }).waitFor();
-    assert.match(await rides.innerText(), /^rides\s+[1-9][\d,]*\s+no limit\s+1\s+1\s+6\s+6\s/);
+    assert.match(await rides.innerText(), /^rides\s+[1-9][\d,]*\s+no limit\s+1\s+6\s/);
     assert.equal(await page.getByText("__consumer_offsets").count(), 0);
     await page.getByLabel("Internal topics, too").check();
     await page.getByText("__consumer_offsets").waitFor();
     await accessible(page);
     await pictures(page, {
-      flow: ".node", [`query/${query}`]: ".chart canvas", "source/RIDES": ".chart canvas", topics: ".grid tbody tr", "topics/rides": ".figure", editor: ".cm-content",
+      flow: ".node, .grid tbody tr", [`query/${query}`]: ".chart canvas", "source/RIDES": ".chart canvas", topics: ".grid tbody tr", "topics/rides": ".figure", editor: ".cm-content",
       connectors: "text=There are none.", log: "main .card", "functions/UCASE": ".examples", server: ".grid tbody tr",
     });
     await page.getByRole("button", { name: "Stop them" }).click();

@@ -330,7 +330,7 @@ def period_text(ms: int) -> str:
 
 def _within(times: Times, share: float) -> str:
     bound = times.within_s(share)
-    return f"more than {times.bounds[-1]:g} s" if bound is None else f"within {bound:g} s"
+    return f"more than {times.bounds[-1]:g} s" if bound is None else f"{bound:.2g} s"
 
 
 def _old(times: Times) -> str:

@@ -11,6 +11,7 @@ from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.history import History
 from ksql_spark.engine.query_details import query_details
 from ksql_spark.errors import KsqlError
+from ksql_spark.plan.planner import EXECUTION_MODE
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.spark.query import REPORTS, Reports
@@ -85,12 +86,21 @@ def report(batch: int, **parts: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
+@pytest.mark.parametrize(("mode", "pause_ms"), [("realtime", 10), ("microbatch", None)])
+def test_checkpoints(world: World, monkeypatch: pytest.MonkeyPatch, mode: str, pause_ms: int | None) -> None:
+    query = created(world, f"SET '{EXECUTION_MODE}' = '{mode}'; CREATE STREAM c AS SELECT * FROM s;")
     monkeypatch.setattr(query.spark[0], "recent", [report(7, addBatch=30, commitOffsets=5)], False)
     ((found,),) = (stage.checkpoints for stage in query_details(query, QueryFigures(None)).sub_topologies)
     assert (found.batch, found.time_ms % 1000, found.took_ms, found.records) == (7, 500, 40, 3)
-    assert found.parts_ms == {"addBatch": 30, "commitOffsets": 5}
+    assert (found.parts_ms, found.pause_ms) == ({"addBatch": 30, "commitOffsets": 5}, pause_ms)
+
+
+def test_what_it_has_reached_by_now(world: World) -> None:
+    query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
+    assert query_details(query, QueryFigures(None)).reached == {}
+    assert query_details(query, figures(query, reached={"s": {0: 7, 1: 9}})).reached == {
+        "s": {"0": 7, "1": 9}
+    }
 
 
 def test_reports_are_of_batches_that_ran() -> None:

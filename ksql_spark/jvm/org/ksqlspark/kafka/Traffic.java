@@ -8,6 +8,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 
 import java.io.Serializable;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,9 +17,12 @@ import java.util.concurrent.atomic.LongAdder;
 
 /** What a query reads and writes, and how long that takes, since the server started. */
 public final class Traffic {
-    /** Times are counted up to each of these, ms, and beyond the last. */
+    /**
+     * Times are counted up to each of these, ms, and beyond the last: six for each tenfold time.
+     */
     private static final long[] BOUNDS = {
-        1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 60_000
+        1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000,
+        5000, 7000, 10_000, 15_000, 20_000, 30_000, 60_000
     };
 
     /** Event times before it, or that much ahead of the clock, are hardly meant. */
@@ -89,11 +93,8 @@ public final class Traffic {
         }
 
         void addTime(long ms) {
-            int at = 0;
-            while (at < BOUNDS.length && ms > BOUNDS[at]) {
-                at++;
-            }
-            parts[at].increment();
+            int at = Arrays.binarySearch(BOUNDS, ms);
+            parts[at >= 0 ? at : -at - 1].increment();
             parts[BOUNDS.length + 1].add(ms);
         }
 

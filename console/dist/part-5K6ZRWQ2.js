@@ -1,1 +1,0 @@
-import{I as e,R as t,a as r}from"./part-AF5ZJK7S.js";function p({sql:o,isEditable:i=!0}){return e(r,{children:[e("pre",{children:o}),i&&o!==""&&e("p",{children:e("a",{href:t("editor","",{sql:o}),children:"Open in the editor"})})]})}export{p as a};
