@@ -26,7 +26,7 @@ CONTAINERS := .venv/.containers
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test tests static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once conformance conformance-parse docs latency nexmark nexmark-report plans release lock
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once docs latency nexmark nexmark-report plans release lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -150,12 +150,6 @@ contracts: $(STATIC) ## who may import whom, with import-linter
 
 exactly-once: setup ## kill a server again and again, and compare what its exactly-once queries wrote with the truth (ARGS=--help)
 	@$(BIN)/python -m tests.integration.queries.exactly_once $(ARGS)
-
-conformance: $(TOOLS) $(JVM) ## all conformance cases, if they are there (ARGS=--help for options)
-	@$(BIN)/python -m tests.conformance.run --log build/conformance.log --report build/conformance.json $(ARGS)
-
-conformance-parse: $(TOOLS) ## parse and render all statements of the conformance cases
-	@$(BIN)/python -m tests.conformance.parsing $(ARGS)
 
 latency: setup ## end-to-end latency, compared with hand-written PySpark (ARGS=--help for options)
 	@$(BIN)/python bench/latency.py $(ARGS)

@@ -1,1 +1,0 @@
-"""The engine against conformance cases that are not part of this project."""
