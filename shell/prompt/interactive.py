@@ -155,7 +155,8 @@ class Interactive:
             print(console.red(str(error)))
             return
         console.clear_status()
-        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}, data in {server.data_dir}"))
+        urls = " and ".join([url, *server.postgres_urls])
+        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {urls}, data in {server.data_dir}"))
         client = self._session.client.at(url)
         self._print_services(client, lambda text: print(console.dim(text)))
         self._metadata.moved(client)

@@ -259,10 +259,7 @@ def test_the_statements_of_a_file_are_shown_on_a_terminal(
     assert out.getvalue().splitlines() == [
         "",
         "CREATE STREAM a;",
-        " Message",
-        "----------------",
-        " Stream created",
-        "----------------",
+        "RIDES: Stream created",
         "1 row inserted into A",
     ]
     out.truncate(0)
