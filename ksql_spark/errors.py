@@ -181,7 +181,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "LAKE_MISSING": Condition(
         40001,
-        "'{type}' needs the Python package {package}. Install it, and start the server again: {command}",
+        "'{type}' needs the Python package {package}. Install it, and run the statement again: {command}",
     ),
     "LAKE_UNREADABLE": Condition(40001, "The table {path} cannot be read: {reason}."),
     "LIST_TYPES": Condition(

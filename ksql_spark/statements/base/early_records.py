@@ -11,7 +11,8 @@ from ksql_spark.plan.trees import relations, walk
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.statements.base.context import Services
 
-_HINT = "With FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP, a join reads the table first."
+_TABLE_FIRST = "With FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP, a join reads the table first."
+_ROWS_FIRST = "Create the query again once the table has rows, with FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP."
 
 
 def early_records(queries: Sequence[ManagedQuery], services: Services) -> tuple[str, ...]:
@@ -25,7 +26,7 @@ def early_records(queries: Sequence[ManagedQuery], services: Services) -> tuple[
 
 def _of_query(query: ManagedQuery, services: Services) -> Iterator[str]:
     for node in walk(query.plan.root):
-        if not isinstance(node, Join) or node.type not in (STREAM_TABLE, REPLICATED) or node.is_loaded_first:
+        if not isinstance(node, Join) or node.type not in (STREAM_TABLE, REPLICATED):
             continue
         (*_, table) = (relation.source for relation in relations(node.right))
         if table.kind != TABLE:
@@ -36,7 +37,8 @@ def _of_query(query: ManagedQuery, services: Services) -> Iterator[str]:
                     count, is_empty = _early(query, stream, table, services)
                 except KsqlError:  # a topic is gone, or Kafka does not answer: others report that
                     continue
-                if count:
+                # a table that is read first may still have been empty then
+                if count and (is_empty or not node.is_loaded_first):
                     yield _sentence(query, count, stream, table, is_empty=is_empty)
 
 
@@ -63,7 +65,6 @@ def _sentence(
     records = f"{count:,} record{'' if count == 1 else 's'} of {stream.name}"
     be = "is" if count == 1 else "are"
     if is_empty:
-        return f"{query.id}: {table.name} has no rows, so {records} {be} joined with none. {_HINT}"
-    return (
-        f"{query.id}: {records} {be} older than the first row of {table.name}, and joined with none. {_HINT}"
-    )
+        return f"{query.id}: {table.name} has no rows, so {records} {be} joined with none. {_ROWS_FIRST}"
+    older = f"{records} {be} older than the first row of {table.name}, and joined with none"
+    return f"{query.id}: {older}. {_TABLE_FIRST}"
