@@ -53,7 +53,7 @@ def _show_text(entities: Sequence[Entity], console: Console) -> None:
         if len(entities) > 1 and entity.get("statementText"):
             console.line()
             console.line(console.cyan(safe(one_line(entity["statementText"]))))
-        if console.step and "commandStatus" in entity:
+        if console.is_brief and "commandStatus" in entity:
             console.line(one_line(command_done(entity)))
             _warn(entity, console)
             continue
