@@ -180,9 +180,8 @@ class Repl:
 
     def run(self) -> None:
         """Read and run until the user leaves."""
-        with _without_echo():
-            while self._read_and_run():
-                pass
+        while self._read_and_run():
+            pass
         self._context.session.console.line("Exiting ksql-spark.")
 
     def _read_and_run(self) -> bool:
@@ -364,7 +363,7 @@ def _enter(buffer: Buffer, console: Console) -> None:
 
 
 @contextlib.contextmanager
-def _without_echo() -> Iterator[None]:
+def without_echo() -> Iterator[None]:
     """Turn off the terminal's echo while no prompt reads: the next prompt shows what was typed.
 
     The prompt also gets a Ctrl-D, because the terminal does not gather lines meanwhile, and what was typed
@@ -406,4 +405,4 @@ def open_history() -> History:
     return _History(str(file))
 
 
-__all__ = ["Repl", "open_history", "run_input"]
+__all__ = ["Repl", "open_history", "run_input", "without_echo"]
