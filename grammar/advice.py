@@ -71,6 +71,14 @@ _BEGINNINGS = {
 }
 #: table functions of Flink
 _WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+#: a part of WINDOW ( … ) -> its words before the duration
+_WINDOW_PARTS = {
+    "GRACE": "GRACE PERIOD",
+    "RETENTION": "RETENTION",
+    "ADVANCE": "ADVANCE BY",
+    "STEP": "STEP",
+    "OFFSET": "OFFSET",
+}
 #: statements that take a name without its kind
 _NAME_ALONE = ("DESCRIBE", "DESC", "TERMINATE", "PAUSE", "RESUME")
 _KINDS = ("STREAM", "TABLE", "QUERY")
@@ -167,6 +175,41 @@ def _join(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
     return None
 
 
+def _window(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    """The parts of WINDOW ( … ) and GRACE PERIOD, without a comma or a word."""
+    token, before = tokens[index], tokens[index - 1] if index else tokens[index]
+    part, duration = (token, index + 1) if token.text in _WINDOW_PARTS else (before, index)
+    words = _WINDOW_PARTS.get(part.text)
+    if words is None or part.token_type != TokenType.VAR:
+        if "SIZE" in expected and _is_word(tokens[index - 2], "TUMBLING", "HOPPING", "CUMULATIVE", "SLIDING"):
+            return (
+                f"A window begins with SIZE: {tokens[index - 2].text} (SIZE {_duration(tokens, index)} …)",
+                index,
+            )
+        return None
+    if part is token and not {"','", "')'"}.isdisjoint(expected):
+        text = f"{words} {_duration(tokens, duration)}"
+        return f"A comma comes before {words}: write , {text}", index
+    if part is before and words.split()[-1] in expected:
+        return f"Write {words} {_duration(tokens, duration)}", index - 1
+    return None
+
+
+def _duration(tokens: Sequence[Token], index: int) -> str:
+    """The number and unit at ``index``, or after one word such as PERIOD, as they are written."""
+    first = index + (index < len(tokens) and _is_word(tokens[index], "PERIOD", "BY"))
+    return " ".join(token.text for token in tokens[first : first + 2])
+
+
+def _offset(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
+    if not _is_word(tokens[index], "EMIT"):
+        return None
+    for at in range(index - 1, max(index - 4, 0), -1):
+        if _is_word(tokens[at], "OFFSET"):
+            return "OFFSET is for pull queries: rows of a stream have no numbers. Remove OFFSET or EMIT", at
+    return None
+
+
 def _name(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
     """``us-east.orders`` without quotes, or ``s.col.field``."""
     if index == 0 or tokens[index].token_type not in (TokenType.DASH, TokenType.DOT):
@@ -212,7 +255,9 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
     return None
 
 
-_RULES: tuple[_Rule, ...] = (_character, _beginning, _table_function, _comma, _word, _clause, _join, _name)
+_RULES: tuple[_Rule, ...] = (
+    _character, _beginning, _table_function, _comma, _word, _window, _offset, _clause, _join, _name,
+)  # fmt: skip
 
 
 def _is_word(token: Token, *words: str) -> bool:

@@ -53,6 +53,7 @@ PROPERTIES: dict[str, Rule] = {
     "REPLICAS": Rule("integer", least=-1, most=10_000),
     "REPLICATED": Rule("boolean"),
     "RETENTION_MS": Rule("integer", least=-(2**63), most=2**63 - 1),
+    "SOURCE": Rule("string", frozenset({CREATE})),
     "SOURCED_BY_CONNECTOR": Rule("string", frozenset({CREATE})),
     "START": Rule("string or integer", frozenset({CREATE_AS, INSERT}), choices=("earliest", "latest")),
     "SWAP": Rule("string", frozenset({CREATE_AS}), choices=("auto", "manual")),

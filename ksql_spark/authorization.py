@@ -464,7 +464,7 @@ def _is_about_commands(statement: Statement) -> bool:
 def _reads_elsewhere(statement: Statement) -> bool:
     """Whether a statement reads files and databases with the server's rights, as LAKE and ARCHIVE do."""
     return isinstance(statement, CreateSource) and bool(
-        {"LAKE", "ARCHIVE"} & set(property_values(statement.properties))
+        {"LAKE", "SOURCE", "ARCHIVE"} & set(property_values(statement.properties))
     )
 
 

@@ -181,7 +181,7 @@ CONDITIONS: dict[str, Condition] = {
     ),
     "LAKE_MISSING": Condition(
         40001,
-        "'{type}' needs the Python package {package}. Install it, and start the server again: {command}",
+        "'{type}' needs the Python package {package}. Install it, and run the statement again: {command}",
     ),
     "LAKE_UNREADABLE": Condition(40001, "The table {path} cannot be read: {reason}."),
     "LIST_TYPES": Condition(
@@ -436,7 +436,8 @@ class KsqlError(Exception):
         """The whole message for the user, without secrets: what, where (with a caret), what to do."""
         text = CONDITIONS[self.condition].message.format(**self.parameters)
         if self.hint:
-            text += f" {self.hint}"
+            # ksqlDB's lists of types and functions end without a period
+            text += (" " if text.endswith((".", "?")) else "\n") + self.hint
         if self.position and self.statement is not None:
             text += "\n" + caret(self.statement, self.position)
         return masked(text)

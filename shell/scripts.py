@@ -81,10 +81,11 @@ def run_file(path: str, text: str, context: Context) -> None:
     console = context.session.console
     context.running_scripts.append(file)
     pages, console.pages = console.pages, False
+    is_brief, console.is_brief = console.is_brief, True
     try:
         run_script(io.StringIO(text), path, context)
     finally:
-        console.pages = pages
+        console.pages, console.is_brief = pages, is_brief
         context.running_scripts.pop()
 
 

@@ -30,7 +30,7 @@ _SERVER = (
 )
 _STARTING = re.compile(r"starting: \S+, data in (.+), log in (.+)$")
 #: a server with a port for PostgreSQL's clients prints its address behind that of REST
-_READY = re.compile(r"ready: (http://\S+)(?: and \S+)* in ([\d.]+) s")
+_READY = re.compile(r"ready: (http://\S+)((?: and \S+)*) in ([\d.]+) s")
 
 
 class StartFailed(OperationalError):
@@ -79,6 +79,8 @@ class EmbeddedServer:
         self.progress = "starting the engine"
         #: the engine's address, once it is ready
         self.url: str | None = None
+        #: its addresses for PostgreSQL's clients
+        self.postgres_urls: list[str] = []
         #: the engine's data folder and log file, once it has reported them
         self.data_dir: str | None = None
         self.log: str | None = None
@@ -178,7 +180,8 @@ class EmbeddedServer:
                 if match := _STARTING.match(line):
                     self.data_dir, self.log = match[1], match[2]
                 if match := _READY.match(line):
-                    self.ready_after_s = float(match[2])
+                    self.ready_after_s = float(match[3])
+                    self.postgres_urls = match[2].split(" and ")[1:]
                     self.url = match[1]
                 self.progress = line.strip() or self.progress
                 self._change.notify_all()

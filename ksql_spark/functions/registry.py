@@ -9,6 +9,8 @@ User functions belong to a server, and a process may have several servers: ``wit
 from __future__ import annotations
 
 import contextlib
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -38,7 +40,18 @@ from ksql_spark.functions.aggregates import by_offset, collected, statistics, to
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
 from ksql_spark.functions.spec import NAMELESS, Ambiguous, Kind, Spec
 from ksql_spark.functions.sql_words import INSTEAD
-from ksql_spark.types import NULL, Function, Null, SqlType, contains_variant
+from ksql_spark.types import (
+    BIGINT,
+    DOUBLE,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Function,
+    Null,
+    SqlType,
+    contains_variant,
+    is_numeric,
+)
 
 #: every family's specs, in the order of the reference
 FAMILIES: tuple[tuple[Spec, ...], ...] = (
@@ -262,7 +275,7 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
         except Ambiguous:
             raise _ambiguous(name, arguments, None) from None
         if typed is None:
-            raise _refused(name, spec, arguments, None)
+            raise _refused(name, spec, arguments, _conversions(spec, arguments, padded))
         return Resolution(spec, None, typed.parameter_types, typed.result_type)
     fits: list[tuple[tuple[int, bool, int], Signature, Match]] = []
     for candidate in spec.signatures:
@@ -270,7 +283,7 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
         if match is not None:
             fits.append(((match.cost, candidate.is_variadic, match.generics), candidate, match))
     if not fits:
-        raise _refused(name, spec, arguments, None)
+        raise _refused(name, spec, arguments, _conversions(spec, arguments, padded))
     fits.sort(key=lambda fit: fit[0])
     best_rank, best, match = fits[0]
     if match.untyped and len(fits) > 1 and fits[1][0] == best_rank:
@@ -285,6 +298,52 @@ def _choose(name: str, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
     )
     result = best.result(coerced) if callable(best.result) else match.type_of(best.result)
     return Resolution(spec, best, coerced, result)
+
+
+def _conversions(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -> str | None:
+    """Which conversion of one argument ``spec`` would take; None if none."""
+    number = next((type_ for type_ in arguments if is_numeric(type_)), DOUBLE)
+    hints: list[str] = []
+    is_comparison = not spec.name[0].isalpha()
+    for at, (type_, literal) in enumerate(zip(arguments, literals, strict=True)):
+
+        def takes(target: SqlType, at: int = at) -> bool:
+            changed = [*arguments[:at], target, *arguments[at + 1 :]]
+            return _takes(spec, changed, [None if i == at else one for i, one in enumerate(literals)])
+
+        if type_ == STRING and (literal is None or _is_number(literal)) and takes(number):
+            hints.append(
+                f"CAST(… AS {number}) makes a number of a text."
+                if literal is None
+                else f"Write the number without quotes: {str(literal).strip()}."
+            )
+        if type_ == BIGINT and takes(TIMESTAMP) and not (is_comparison and _has_other_text(literals)):
+            hints.append("FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds.")
+        if is_numeric(type_) and literal is None and not is_comparison and takes(STRING):
+            hints.append("CAST(… AS STRING) makes a text of a number.")
+    return " ".join(dict.fromkeys(hints)) or None
+
+
+def _has_other_text(literals: Sequence[Any]) -> bool:
+    """Whether one of ``literals`` is a text that does not begin as a date does."""
+    return any(isinstance(one, str) and not re.match(r"\s*\d{4}-\d", one) for one in literals)
+
+
+def _takes(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) -> bool:
+    """Whether ``spec`` has an overload for arguments of these types."""
+    if spec.typing is None:
+        return any(match_signature(candidate, arguments) is not None for candidate in spec.signatures)
+    try:
+        return spec.typing(arguments, literals) is not None
+    except Ambiguous:
+        return False
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _shown(types: Sequence[SqlType]) -> str:

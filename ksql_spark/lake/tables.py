@@ -122,11 +122,11 @@ def require(type_: str) -> Any:
 
 def missing(type_: str, error: ModuleNotFoundError) -> KsqlError:
     """LAKE_MISSING: the package that a type of table needs."""
-    type_of_table = TYPES.get(type_, TYPES[PARQUET])
-    package = error.name or type_of_table.package
-    return KsqlError(
-        "LAKE_MISSING", type=type_, package=package, command=install(f"ksql-spark[{type_of_table.extra}]")
-    )
+    package = error.name or "pyarrow"
+    importlib.invalidate_caches()  # the next try finds what is installed meanwhile
+    # files of CSV and JSON need nothing else
+    wanted = f"ksql-spark[{TYPES[type_].extra}]" if type_ in TYPES else package
+    return KsqlError("LAKE_MISSING", type=type_, package=package, command=install(wanted))
 
 
 def check_origin(origin: Origin) -> None:

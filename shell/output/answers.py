@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ksql_spark.shell.output.console import Console, Form
-from ksql_spark.shell.output.entities import ENTITIES, Entity, one_line, unknown
+from ksql_spark.shell.output.entities import ENTITIES, Entity, command_done, one_line, unknown
 from ksql_spark.shell.output.exports import EXPORTS
 from ksql_spark.shell.output.flow import Tree, draw_tree
 from ksql_spark.shell.output.table import Table, draw, draw_vertically
@@ -53,6 +53,10 @@ def _show_text(entities: Sequence[Entity], console: Console) -> None:
         if len(entities) > 1 and entity.get("statementText"):
             console.line()
             console.line(console.cyan(safe(one_line(entity["statementText"]))))
+        if console.is_brief and "commandStatus" in entity:
+            console.line(one_line(command_done(entity)))
+            _warn(entity, console)
+            continue
         for part in ENTITIES.get(str(entity.get("@type")), unknown)(entity):
             match part:
                 case Table():

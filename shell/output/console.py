@@ -121,6 +121,8 @@ class Console:
         self.input_waits: Callable[[], bool] = lambda: False
         #: what goes on as a whole, such as "statement 2 of 9", for the status line
         self.step = ""
+        #: whether the statements are those of a file, which have one line each for what they have done
+        self.is_brief = False
         self._pager: pager.Pager | None = None
         self._columns = columns
         self._spool: TextIO | None = None

@@ -76,9 +76,25 @@ def schema_text(schema: Mapping[str, Any] | None) -> str:
 
 
 def _message(entity: Entity) -> Iterator[Part]:
+    yield table(["Message"], [[_first_line(entity)]])
+
+
+def _first_line(entity: Entity) -> str:
     status = entity.get("commandStatus") or {}
     message = status.get("message") or entity.get("message") or status.get("status") or ""
-    yield table(["Message"], [[str(message).split("\n")[0]]])
+    return str(message).split("\n")[0]
+
+
+def command_done(entity: Entity) -> str:
+    """What a statement of a script has done, in one line with the name of what it has changed.
+
+    >>> command_done({"commandId": "stream/`RIDES`/create", "commandStatus": {"message": "Stream created"}})
+    'RIDES: Stream created'
+    """
+    message = _first_line(entity)
+    _, _, name = str(entity.get("commandId") or "").partition("/")
+    name = name.rpartition("/")[0].strip("`")
+    return f"{name}: {message}" if name and name not in message else message
 
 
 def _terminated(entity: Entity) -> Iterator[Part]:

@@ -77,6 +77,11 @@ def clip(text: str, columns: int, ellipsis: str = "...") -> str:
     return text[: _prefix(text, columns - len(ellipsis))] + ellipsis
 
 
+def clip_start(text: str, columns: int, ellipsis: str = "...") -> str:
+    """The end of ``text``, at most ``columns`` wide, with ``ellipsis`` before it if it was longer."""
+    return clip(text[::-1], columns, ellipsis[::-1])[::-1]
+
+
 def fold(text: str, columns: int) -> list[str]:
     """``text`` in lines of at most ``columns``, broken at a space, or after a ``_`` and the like."""
     lines = []

@@ -15,7 +15,7 @@ from ksql_spark.shell.output.console import SPINNER
 from ksql_spark.shell.output.live import key_of
 from ksql_spark.shell.prompt.metadata import MetadataCache
 from ksql_spark.shell.prompt.progress import Progress
-from ksql_spark.shell.prompt.repl import Repl, open_history
+from ksql_spark.shell.prompt.repl import Repl, open_history, without_echo
 from ksql_spark.shell.prompt.toolbar import toolbar
 from ksql_spark.shell.prompt.watch import ServerWatch
 from ksql_spark.shell.session import QueryView
@@ -44,6 +44,10 @@ class Interactive:
 
     def run(self) -> int:
         """Greet, read and run until the user leaves; return the exit code."""
+        with without_echo():  # the prompt shows what is typed before it is there
+            return self._run()
+
+    def _run(self) -> int:
         console = self._session.console
         console.line()
         console.line(
@@ -155,7 +159,8 @@ class Interactive:
             print(console.red(str(error)))
             return
         console.clear_status()
-        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {url}, data in {server.data_dir}"))
+        urls = " and ".join([url, *server.postgres_urls])
+        print(console.dim(f"  ready in {server.ready_after_s:.1f} s: {urls}, data in {server.data_dir}"))
         client = self._session.client.at(url)
         self._print_services(client, lambda text: print(console.dim(text)))
         self._metadata.moved(client)

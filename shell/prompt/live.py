@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ from prompt_toolkit.application import Application, run_in_terminal
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.input import Input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Layout, Window
 from prompt_toolkit.output import Output
 
@@ -26,7 +28,8 @@ from ksql_spark.shell.output.exports import EXPORTS
 from ksql_spark.shell.output.figures import behind
 from ksql_spark.shell.output.live import LiveTable
 from ksql_spark.shell.output.rows import Column, shown_columns, value_at
-from ksql_spark.shell.output.text import TOMBSTONE, clip
+from ksql_spark.shell.output.text import TOMBSTONE, clip, clip_start
+from ksql_spark.shell.prompt.repl import PROMPT
 from ksql_spark.shell.session import QueryView, Session, duration
 
 if TYPE_CHECKING:
@@ -44,6 +47,9 @@ MOST_SEEN = 100_000
 #: how long the bottom line shows what was done
 SAID_S = 5.0
 LOG, TABLE, BARS, LINES = "log", "table", "bars", "lines"
+#: a key acts if no other comes within this time: other keys are text for the next prompt. People who type
+#: fast have 0.1 s between keys, others 0.2 s
+ALONE_S = 0.25
 #: how many rows that came while the table was shown are logged after it
 MOST_UNLOGGED = 1000
 
@@ -100,6 +106,10 @@ class LiveQuery:
         self._early, view.early = view.early or [], None
         self._mode = LOG
         self._is_paused = self._is_ended_by_user = False
+        #: what was typed for the next prompt
+        self._typed: list[KeyPress] = []
+        #: a key that acts if it stays alone, and the timer that decides
+        self._waiting: tuple[KeyPress, asyncio.TimerHandle] | None = None
         self._began = time.monotonic()
         self._arrivals: deque[tuple[float, int]] = deque()
         self._unlogged: deque[Mapping[str, Any]] = deque(maxlen=MOST_UNLOGGED)
@@ -131,6 +141,8 @@ class LiveQuery:
             self._app.run(pre_run=self._start)
         finally:
             self._is_over.set()
+            self._take_waiting()
+            store_typeahead(self._app.input, [*self._typed, *get_typeahead(self._app.input)])
         if self._mode == TABLE and self._table is not None:
             self._console.write(self._table.text(self._console, self._height, now=float("inf")))
         elif self._mode != LOG:
@@ -156,36 +168,70 @@ class LiveQuery:
         bindings = KeyBindings()
 
         @bindings.add("c-c")
-        @bindings.add("q")
         @bindings.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
-            self._is_ended_by_user = True
-            event.app.exit()
+            self._end()
 
-        @bindings.add("t")
+        @bindings.add(Keys.Any)
         def _(event: KeyPressEvent) -> None:
-            self._show_as(LOG if self._mode == TABLE else TABLE)
-
-        @bindings.add("c")
-        def _(event: KeyPressEvent) -> None:
-            self._show_as(LINES if self._mode == BARS or (self._mode != LINES and not self._key) else BARS)
-
-        @bindings.add("n")
-        def _(event: KeyPressEvent) -> None:
-            if self._chart is not None:
-                self._chart.next_column()
-                self._draw()
-
-        @bindings.add("w")
-        def _(event: KeyPressEvent) -> None:
-            self._notice = self._write(), time.monotonic() + SAID_S
-
-        @bindings.add("p")
-        @bindings.add(" ")
-        def _(event: KeyPressEvent) -> None:
-            self._is_paused = not self._is_paused
+            self._press(event.key_sequence[0])
 
         return bindings
+
+    def _press(self, press: KeyPress) -> None:
+        """Let a key act that stays alone; add any other to the text for the next prompt."""
+        self._take_waiting()
+        act = self._acts.get(press.data)
+        if act is not None and not self._typed:
+
+            def act_alone() -> None:
+                self._waiting = None
+                act()
+
+            self._waiting = press, asyncio.get_running_loop().call_later(ALONE_S, act_alone)
+        elif press.key in (Keys.Backspace, Keys.ControlH):
+            self._typed = self._typed[:-1]
+        elif press.data.isprintable() or press.key in (Keys.ControlM, Keys.ControlJ, Keys.BracketedPaste):
+            self._typed.append(press)
+
+    def _take_waiting(self) -> None:
+        """Another key has come, or the end: the key before was the beginning of a text."""
+        if self._waiting is not None:
+            press, timer = self._waiting
+            timer.cancel()
+            self._waiting = None
+            self._typed.append(press)
+
+    @property
+    def _acts(self) -> Mapping[str, Callable[[], None]]:
+        """What a key does that is pressed alone."""
+        return {
+            "q": self._end,
+            "t": lambda: self._show_as(LOG if self._mode == TABLE else TABLE),
+            "c": lambda: self._show_as(
+                LINES if self._mode == BARS or (self._mode != LINES and not self._key) else BARS
+            ),
+            "n": self._next_column,
+            "w": self._write_file,
+            "p": self._pause,
+            " ": self._pause,
+        }
+
+    def _end(self) -> None:
+        self._is_ended_by_user = True
+        if not self._app.is_done:
+            self._app.exit()
+
+    def _next_column(self) -> None:
+        if self._chart is not None:
+            self._chart.next_column()
+            self._draw()
+
+    def _write_file(self) -> None:
+        self._notice = self._write(), time.monotonic() + SAID_S
+
+    def _pause(self) -> None:
+        self._is_paused = not self._is_paused
 
     def _show_as(self, mode: str) -> None:
         """Change the view; the log gets what came while another was shown."""
@@ -270,6 +316,8 @@ class LiveQuery:
 
     def _bottom(self) -> ANSI:
         now, columns = time.monotonic(), self._app.output.get_size().columns
+        if self._typed:
+            return ANSI(self._typed_line(columns))
         while self._arrivals and self._arrivals[0][0] < now - RATE_S:
             self._arrivals.popleft()
         span = min(RATE_S, max(now - self._began, TICK_S))
@@ -300,3 +348,10 @@ class LiveQuery:
                     shown.remove(least)
         line = f"{' · '.join(parts)}   {' · '.join(keys)}"
         return ANSI(self._console.dim(clip(line, columns, self._console.ellipsis)))
+
+    def _typed_line(self, columns: int) -> str:
+        """The end of what was typed, and how it gets to the prompt."""
+        hint = "   Ctrl-C ends the query"
+        text = " ".join("".join(press.data for press in self._typed).splitlines())
+        shown = clip_start(text, max(10, columns - len(hint) - len(PROMPT)), self._console.ellipsis)
+        return f"{PROMPT}{shown}{self._console.dim(hint)}"

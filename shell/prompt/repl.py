@@ -180,29 +180,33 @@ class Repl:
 
     def run(self) -> None:
         """Read and run until the user leaves."""
+        while self._read_and_run():
+            pass
+        self._context.session.console.line("Exiting ksql-spark.")
+
+    def _read_and_run(self) -> bool:
+        """Read an input and run it; return whether the shell goes on."""
         console = self._context.session.console
-        while True:
-            try:
-                # lines that other threads print appear above the prompt
-                self._print_pending()
-                menu = CompleteStyle.READLINE_LIKE if console.plain else CompleteStyle.COLUMN
-                self._prompt.complete_style = menu
-                with patch_stdout(raw=True), self._prompting():
-                    text = self._prompt.prompt()
-            except KeyboardInterrupt:
-                console.line("^C")
-                continue
-            except EOFError:
-                break
-            if statements.is_blank(text):
-                continue
-            try:
-                with _without_echo():
-                    run_input(text, self._context)
-            except Leave:
-                break
-            self._metadata.refresh()
-        console.line("Exiting ksql-spark.")
+        try:
+            # lines that other threads print appear above the prompt
+            self._print_pending()
+            menu = CompleteStyle.READLINE_LIKE if console.plain else CompleteStyle.COLUMN
+            self._prompt.complete_style = menu
+            with patch_stdout(raw=True), self._prompting():
+                text = self._prompt.prompt()
+        except KeyboardInterrupt:
+            console.line("^C")
+            return True
+        except EOFError:
+            return False
+        if statements.is_blank(text):
+            return True
+        try:
+            run_input(text, self._context)
+        except Leave:
+            return False
+        self._metadata.refresh()
+        return True
 
     def print_above(self, text: str) -> None:
         """Print a line above the prompt, or above the next one if a statement is running (in any thread)."""
@@ -359,10 +363,11 @@ def _enter(buffer: Buffer, console: Console) -> None:
 
 
 @contextlib.contextmanager
-def _without_echo() -> Iterator[None]:
-    """Turn off echo, so that typed text does not mix with the output; the next prompt still gets it.
+def without_echo() -> Iterator[None]:
+    """Turn off the terminal's echo while no prompt reads: the next prompt shows what was typed.
 
-    It gets a Ctrl-D too, because the terminal does not gather lines meanwhile.
+    The prompt also gets a Ctrl-D, because the terminal does not gather lines meanwhile, and what was typed
+    before a Ctrl-C, which the terminal would discard.
     """
     try:
         import termios
@@ -373,7 +378,7 @@ def _without_echo() -> Iterator[None]:
         yield
         return
     quiet = list(before)
-    quiet[3] &= ~(termios.ECHO | termios.ICANON)
+    quiet[3] = quiet[3] & ~(termios.ECHO | termios.ICANON) | termios.NOFLSH
     termios.tcsetattr(sys.stdin, termios.TCSADRAIN, quiet)
     try:
         yield
@@ -400,4 +405,4 @@ def open_history() -> History:
     return _History(str(file))
 
 
-__all__ = ["Repl", "open_history", "run_input"]
+__all__ = ["Repl", "open_history", "run_input", "without_echo"]

@@ -63,8 +63,9 @@ class TopScreen:
         self.part = "f"
         self._description: dict[str, Any] = {}
         self._first = 0
-        #: what the next key answers: the text of a filter, or whether to terminate a query
+        #: what the next key answers: the text of a filter, or whether to run ``_statement``
         self.asks: str | None = None
+        self._statement = ""
         self._wake = asyncio.Event()
         self.app: Application[None] = Application(
             layout=Layout(Window(FormattedTextControl(lambda: ANSI(self.text())), wrap_lines=False)),
@@ -204,7 +205,7 @@ class TopScreen:
             on(part, when=is_open, do=lambda part=part: self._show(part))  # type: ignore[misc]
         on("escape", "q", "backspace", when=is_open, do=lambda: setattr(self, "opened", None))
         on("p", when=~asks, do=self._pause)
-        on("t", when=~asks, do=self._ask_to_terminate)
+        on("t", when=~asks, do=self._terminate)
 
         @bindings.add("q", filter=in_list)
         @bindings.add("c-c")
@@ -235,9 +236,10 @@ class TopScreen:
                     self.top.filter += data
             return
         self.asks = None
-        if data.lower() == "y" and (query := self._query()) is not None:
-            self.opened = None
-            self.app.create_background_task(self._do(f"TERMINATE {quoted_name(query['name'])};"))
+        if data.lower() == "y":
+            if self._statement.startswith("TERMINATE"):
+                self.opened = None
+            self.app.create_background_task(self._do(self._statement))
 
     def _query(self) -> Any:
         """The open or selected query."""
@@ -263,12 +265,17 @@ class TopScreen:
 
     def _pause(self) -> None:
         if (query := self._query()) is not None:
-            verb = "RESUME" if query.get("state") == "PAUSED" else "PAUSE"
-            self.app.create_background_task(self._do(f"{verb} {quoted_name(query['name'])};"))
+            verb = "Resume" if query.get("state") == "PAUSED" else "Pause"
+            self._ask_whether(f"{verb} {query['name']}", f"{verb.upper()} {quoted_name(query['name'])};")
 
-    def _ask_to_terminate(self) -> None:
+    def _terminate(self) -> None:
         if (query := self._query()) is not None:
-            self.asks = f"Terminate {query['name']} and remove its state? y or n"
+            what = f"Terminate {query['name']} and remove its state"
+            self._ask_whether(what, f"TERMINATE {quoted_name(query['name'])};")
+
+    def _ask_whether(self, what: str, statement: str) -> None:
+        """Ask before ``statement`` runs: a single letter may be a slip, or the first of a text."""
+        self.asks, self._statement = f"{what}? y or n", statement
 
 
 async def _unawaited(call: Callable[..., Any], *arguments: Any) -> Any:

@@ -298,3 +298,10 @@ def test_connections_share_an_engine_and_the_last_one_stops_it(
     third = ksql_spark.connect(data_dir=tmp_path, engine={"ksql.service.id": "x"})
     assert len(made) == 2
     third.close()
+
+
+def test_an_engine_names_all_its_addresses(tmp_path: Path) -> None:
+    line = "ready: http://127.0.0.1:1 and postgresql://127.0.0.1:2/ksql in 3.5 s"
+    with embedded.EmbeddedServer(tmp_path, 0, [sys.executable, "-c", f"print('{line}')"]) as server:
+        assert server.wait_ready(lambda _: None) == "http://127.0.0.1:1"
+        assert (server.postgres_urls, server.ready_after_s) == (["postgresql://127.0.0.1:2/ksql"], 3.5)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.output import DummyOutput
 
 from ksql_spark.engine import ResultColumn, Row
@@ -144,8 +146,16 @@ COLUMNS = [ResultColumn("K", "STRING", True), ResultColumn("N", "INTEGER")]
 Press = Callable[[str], None]
 
 
-def watch(session: Session, stream: FakeStream, *steps: Callable[[Press, LiveQuery], object]) -> None:
-    """Run a push query in a live view; each step, in a thread, gets a function that types, and the view."""
+def watch(
+    session: Session,
+    stream: FakeStream,
+    *steps: Callable[[Press, LiveQuery], object],
+    after: Callable[[list[KeyPress]], object] = lambda keys: None,
+) -> None:
+    """Run a push query in a live view; each step, in a thread, gets a function that types, and the view.
+
+    ``after`` gets the keys that wait for the next prompt.
+    """
     session.console.tty = True
     with create_pipe_input() as keys:
         views: list[LiveQuery] = []
@@ -156,13 +166,18 @@ def watch(session: Session, stream: FakeStream, *steps: Callable[[Press, LiveQue
             views[0].run()
 
         def type_all() -> None:
-            for step in steps:
-                step(keys.send_text, views[0])
+            try:
+                for step in steps:
+                    step(keys.send_text, views[0])
+            except BaseException:
+                keys.send_text("\x03")
+                raise
 
         type_later = threading.Thread(target=type_all)
         session.live = live
         run_text("SELECT * FROM RIDES EMIT CHANGES;", Context(session))
         type_later.join(SOON_S)
+        after(get_typeahead(keys))
     assert stream.closed.wait(SOON_S)
 
 
@@ -221,6 +236,72 @@ def test_pause(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
         press("\x03")
 
     watch(session, stream, pause)
+
+
+def typed_at(session: Session, stream: FakeStream, *keys: str) -> str:
+    """What the next prompt gets if ``keys`` are typed during a push query and Ctrl-C ends it."""
+    waiting: list[str] = []
+
+    def type_and_end(press: Press, live: LiveQuery) -> None:
+        until(lambda: live._columns)
+        for key in keys:
+            press(key)
+        until(lambda: live._typed)
+        assert live._mode == "log" and not live._is_paused
+        waiting.append(str(live._bottom().value))
+        press("\x03")
+
+    left: list[str] = []
+    watch(session, stream, type_and_end, after=lambda keys: left.extend(key.data for key in keys))
+    (line,) = waiting
+    assert line.startswith("ksql> ") and "Ctrl-C ends the query" in line
+    return "".join(left)
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        (["create or replace stream A as select 1;\r"], "create or replace stream A as select 1;\r"),
+        (["pt"], "pt"),  # letters that would act alone
+        (["SELECT 1;"], "SELECT 1;"),
+        (["select", "\x7f\x7f", "\x7f"], "sel"),
+        (["\x1b[200~pause Q;\ntable\x1b[201~"], "pause Q;\ntable"),
+        (["w q"], "w q"),
+    ],
+)
+def test_what_is_typed_belongs_to_the_next_prompt(
+    session: Session, engine: FakeEngine, keys: list[str], text: str
+) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+    assert typed_at(session, stream, *keys) == text
+
+
+def test_long_text_shows_its_end(
+    session: Session, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def look(press: Press, live: LiveQuery) -> None:
+        press("SELECT " + "x, " * 100 + "the_end")
+        until(lambda: "the_end   Ctrl-C ends" in live._bottom().value)
+        lines.append(live._bottom().value)
+        press("\x03")
+
+    lines: list[str] = []
+    watch(session, stream, look)
+    assert len(lines[0]) <= 80
+
+
+def test_a_key_before_the_end_is_text(session: Session, engine: FakeEngine) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def end(press: Press, live: LiveQuery) -> None:
+        press("c\x03")
+
+    left: list[str] = []
+    watch(session, stream, end, after=lambda keys: left.extend(key.data for key in keys))
+    assert left == ["c"]
 
 
 def test_a_live_query_ends_by_itself(session: Session, engine: FakeEngine, out: io.StringIO) -> None:

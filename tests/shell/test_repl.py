@@ -26,7 +26,7 @@ from ksql_spark.shell.commands import pages, watch
 from ksql_spark.shell.commands.command import Context
 from ksql_spark.shell.output.console import Console, Form
 from ksql_spark.shell.prompt.metadata import MetadataCache
-from ksql_spark.shell.prompt.repl import Repl, _without_echo, open_history, run_input
+from ksql_spark.shell.prompt.repl import Repl, open_history, run_input, without_echo
 from ksql_spark.shell.scripts import ScriptFailure, is_whole, run_script
 from ksql_spark.shell.session import Session
 from tests.server.fake_engine import FakeEngine
@@ -504,7 +504,7 @@ def test_ctrl_d_between_two_prompts_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
     master, slave = os.openpty()
     with open(slave) as terminal, open(master, "wb", buffering=0) as keys:
         monkeypatch.setattr("sys.stdin", terminal)
-        with _without_echo():
+        with without_echo():
             keys.write(CTRL_D.encode())
             assert select.select([terminal], [], [], 60)[0]
         with raw_mode(slave):

@@ -259,12 +259,14 @@ def test_the_statements_of_a_file_are_shown_on_a_terminal(
     assert out.getvalue().splitlines() == [
         "",
         "CREATE STREAM a;",
-        " Message",
-        "----------------",
-        " Stream created",
-        "----------------",
+        "X: Stream created",
         "1 row inserted into A",
     ]
+    out.truncate(0)
+    session.console.tty = False
+    run_file("s.sql", "CREATE STREAM a; CREATE STREAM b;", Context(session))
+    assert out.getvalue().strip("\0") == "X: Stream created\n" * 2
+    session.console.tty = True
     out.truncate(0)
     run_file("s.sql", "INSERT INTO a VALUES (1);\n" * 3 + "INSERT INTO b VALUES (1);", Context(session))
     assert out.getvalue().strip("\0").splitlines() == ["3 rows inserted into A", "1 row inserted into B"]

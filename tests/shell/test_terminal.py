@@ -239,6 +239,53 @@ def test_live_views(start: Start, engine: FakeEngine, tmp_path: Path) -> None:
     assert written.read_text() == "K,N\na,1\nb,77123\n"
 
 
+def test_what_is_typed_during_a_query_runs_after_it(start: Start, engine: FakeEngine) -> None:
+    shell = start()
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+    shell.type("SELECT * FROM RIDES EMIT CHANGES;\r")
+    shell.expect("rows/s")
+    shell.type("print")
+    shell.expect("ksql> print   Ctrl-C ends the query")
+    shell.type(" TOPICS;\r")
+    shell.type("\x03")
+    assert stream.closed.wait(SOON_S)
+    until(lambda: any(request.text == "print TOPICS;" for request in engine.requests))
+
+
+def test_ctrl_c_keeps_what_was_typed(start: Start, engine: FakeEngine) -> None:
+    shell = start()
+    stream = engine.next_stream = FakeStream(
+        "PRINT", [ResultColumn("LINE", "STRING")], [Row(["rowtime: 1"])], ends=False
+    )
+    shell.type("PRINT topic;\r")
+    shell.expect("rowtime: 1")
+    shell.type("SHOW TOPICS;\r\x03")
+    assert stream.closed.wait(SOON_S)
+    shell.expect("Partition Replicas")
+
+
+def test_the_terminal_never_echoes(start: Start) -> None:
+    import termios
+
+    shell = start()
+    is_over = threading.Event()
+    modes: set[bool] = set()
+
+    def look() -> None:
+        while not is_over.is_set():
+            modes.add(bool(termios.tcgetattr(shell._screen)[3] & termios.ECHO))
+
+    shell.expect("ksql> ")
+    looking = threading.Thread(target=look)
+    looking.start()
+    for _ in range(10):
+        shell.type("SHOW TOPICS;\r")
+        shell.expect("Partition Replicas")
+    is_over.set()
+    looking.join()
+    assert modes == {False}
+
+
 def test_top_and_a_plan(start: Start) -> None:
     shell = start()
     shell.type("\\top\r")

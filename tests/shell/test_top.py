@@ -196,7 +196,10 @@ def test_keys_of_the_screen() -> None:
                 press("\r", lambda: "Stream Table Join" in live.text())
                 press("e", lambda: "it broke" in live.text())
                 press("x", lambda: "Logical plan" in live.text())
-                press("p", lambda: "PAUSE `CSAS_B_2`;" in client.done)
+                press("p", lambda: "Pause CSAS_B_2? y or n" in live.text())
+                press("a", lambda: live.asks is None)  # "pause", typed for the prompt
+                press("p", lambda: live.asks)
+                press("y", lambda: "PAUSE `CSAS_B_2`;" in client.done)
                 press("q", lambda: live.opened is None)
                 press("t", lambda: "Terminate CSAS_B_2" in live.text())
                 press("n", lambda: live.asks is None)

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
 from ksql_spark.analyzer.base.failures import Placed, invalid
-from ksql_spark.analyzer.definitions.replacing import but_for_columns
+from ksql_spark.analyzer.definitions.replacing import EVOLUTION_TELLS, but_for_columns
 from ksql_spark.analyzer.expressions.aggregates import VARIABLE
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.metastore.sources import STREAM, TABLE
@@ -30,7 +30,7 @@ from ksql_spark.plan.nodes import (
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import children, relations, walk
 
-_HINT = "WITH (EVOLVE = '{}') changes more: EXPLAIN EVOLUTION tells how."
+_HINT = "WITH (EVOLVE = '{}') changes more"
 #: the expressions of a step that its state depends on
 _FIXED: dict[type, tuple[str, tuple[str, ...]]] = {
     Join: (
@@ -78,7 +78,7 @@ def fitted(old: PersistentQuery, new: PersistentQuery, node: Placed | None = Non
     except _Differs as error:
         way = "backfill" if new.sink.kind == TABLE else "from-now"
         reason = f"{new.sink.name} cannot evolve in place: {error}."
-        raise invalid(reason, node, hint=_HINT.format(way)) from None
+        raise invalid(reason, node, hint=_HINT.format(way) + EVOLUTION_TELLS) from None
     return replace(new, root=root)
 
 

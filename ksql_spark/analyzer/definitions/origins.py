@@ -15,6 +15,8 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.types import Array, Decimal, Map, Primitive, SqlType, Struct, contains_variant
 
 _FORMATS = (CSV, DELTA, ICEBERG, JDBC, JSON, PARQUET)
+#: ends of files' names -> what is in them
+_ENDINGS = {"csv": CSV, "json": JSON, "jsonl": JSON, "ndjson": JSON, "parquet": PARQUET}
 #: properties that say something about records that others write
 _OF_RECORDS = ("ENVELOPE", "INFER", "WINDOW_OFFSET", "WINDOW_SIZE", "WINDOW_TIME_ZONE", "WINDOW_TYPE")
 #: properties only of streams: a table's rows have no time, and stay
@@ -39,7 +41,10 @@ def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStor
         for name in ("REFRESH", "TABLE"):
             if name in properties:
                 raise failure(
-                    "PROPERTY_IN_WITH", properties.node(name), name=name, reason="it needs the property LAKE"
+                    "PROPERTY_IN_WITH",
+                    properties.node(name),
+                    name=name,
+                    reason="it needs the property SOURCE or LAKE",
                 )
         return None
 
@@ -47,27 +52,29 @@ def bind_origin(statement: CreateSource, source: DataSource, metastore: MetaStor
 def _bind(
     statement: CreateSource, properties: Properties, source: DataSource, metastore: MetaStore
 ) -> Origin:
-    path = properties.get("LAKE")
+    path, word = properties.get("LAKE"), _word(properties)
     if not path.strip():
-        raise invalid("LAKE must not be empty.", properties.node("LAKE"))
+        raise invalid(f"{word} must not be empty.", properties.node("LAKE"))
     kind = source.kind.lower()
     for name in (*_OF_RECORDS, *(_OF_STREAMS if source.kind == TABLE else ())):
         if name in properties:
-            raise invalid(f"'{name}' is not for {kind}s with LAKE.", properties.node(name))
+            raise invalid(f"'{name}' is not for {kind}s with {word}.", properties.node(name))
     if statement.source or statement.or_replace:
-        word = "SOURCE" if statement.source else "OR REPLACE"
+        what = "SOURCE" if statement.source else "OR REPLACE"
         hint = f"DROP {source.kind} first."
-        raise invalid(f"{word} is not for {kind}s with LAKE.", properties.node("LAKE"), hint=hint)
+        raise invalid(f"{what} is not for {kind}s with {word}.", properties.node("LAKE"), hint=hint)
     if source.constraints and source.kind == TABLE:
-        raise invalid("A table with LAKE cannot have constraints: its rows are those of the lake.", statement)
+        raise invalid(
+            f"A table with {word} cannot have constraints: its rows are those of the lake.", statement
+        )
     if source.schema.headers:
         raise invalid("A lake table has no headers.", statement, hint="Leave the column with HEADERS out.")
     others = [other.name for other in metastore.sources() if other.topic == source.topic]
     others = [name for name in others if name != source.name]
     if others:
         raise invalid(
-            f"The topic {source.topic} is that of {others[0]}. A {kind} with LAKE needs a topic of its own, "
-            "because its rows are those of the lake.",
+            f"The topic {source.topic} is that of {others[0]}. "
+            f"A {kind} with {word} needs a topic of its own, because its rows are those of the lake.",
             properties.node("KAFKA_TOPIC") or statement,
             hint="Give it another KAFKA_TOPIC.",
         )
@@ -78,7 +85,7 @@ def _bind(
         raise failure("PROPERTY_IN_WITH", properties.lake_format, name="FORMAT", reason=reason)
     if format_ == JDBC and not DATABASE_URL.match(path):
         raise failure(
-            "PROPERTY_IN_WITH", properties.node("LAKE"), name="LAKE",
+            "PROPERTY_IN_WITH", properties.node("LAKE"), name=word,
             reason="it is no URL of PostgreSQL or SQLite",
             hint="For instance: 'postgresql://user:password@host:5432/database'.",
         )  # fmt: skip
@@ -109,9 +116,11 @@ def _bind(
 
 def _format(properties: Properties, statement: CreateSource) -> str:
     node = properties.lake_format
+    if node is None and (format_ := _format_of(properties.get("LAKE"))) is not None:
+        return format_
     if node is None:
         raise invalid(
-            "LAKE needs the property FORMAT, which says what is there.", statement,
+            f"{_word(properties)} needs the property FORMAT, which says what is there.", statement,
             hint=f"FORMAT = '{PARQUET}', for instance; VALUE_FORMAT is that of the topic.",
         )  # fmt: skip
     format_ = str(node.value).lower()
@@ -122,6 +131,19 @@ def _format(properties: Properties, statement: CreateSource) -> str:
             hint=f"Did you mean '{near}'?" if near else "VALUE_FORMAT is the format of the topic.",
         )  # fmt: skip
     return format_
+
+
+def _format_of(path: str) -> str | None:
+    """The format that the end of a path or the beginning of a URL tells; None: neither does."""
+    if DATABASE_URL.match(path):
+        return JDBC
+    return _ENDINGS.get(path.rpartition(".")[2].lower())
+
+
+def _word(properties: Properties) -> str:
+    """LAKE or SOURCE, as the statement has it."""
+    node = properties.node("LAKE")
+    return "LAKE" if node is None else node.name.upper()
 
 
 def _can_have(format_: str, type_: SqlType) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sqlglot import exp
+
 from ksql_spark.analyzer.base import settings
 from ksql_spark.analyzer.base.clauses import Refusal, check_clauses
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
@@ -117,6 +119,7 @@ def _bind_create(
     if not statement.or_replace:
         check_free(statement, existing)
     properties = Properties(statement.properties, CREATE_AS)
+    _check_over(statement)
     try:
         planned = bind_any(statement.query, make_context(metastore, config), statement.name)
     except KsqlError as error:
@@ -204,6 +207,21 @@ def _check_kind(kind: str, statement: CreateAsSelect) -> None:
             f"Please use CREATE {kind} AS SELECT statement instead.",
             statement,
         )
+
+
+def _check_over(statement: CreateAsSelect) -> None:
+    """Refuse a TABLE of rows with OVER, before the rules of OVER: they would not help."""
+    query = statement.query
+    if statement.kind != TABLE or not isinstance(query, nodes.Select) or query.qualify is not None:
+        return
+    for item in query.items:
+        if isinstance(item, exp.Expr) and (over := item.find(nodes.WindowFunction)) is not None:
+            raise invalid(
+                "OVER gives a row for each row, so the result is a STREAM.",
+                over,
+                hint=f"Write CREATE STREAM {statement.name} AS SELECT …; "
+                "or GROUP BY, for a TABLE with a row for each group.",
+            )
 
 
 def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:

@@ -110,6 +110,10 @@ class Properties:
             name = node.name.upper()
             self._nodes[name] = node
             self._values[name] = _checked(name, node, statement)
+        if "SOURCE" in self._values:  # another name of LAKE
+            if "LAKE" in self._values:
+                raise invalid("SOURCE and LAKE are the same property.", self._nodes["SOURCE"])
+            self._values["LAKE"], self._nodes["LAKE"] = self._values.pop("SOURCE"), self._nodes.pop("SOURCE")
         #: with LAKE, the format of the table that is read, not that of the topic
         self.lake_format = self._nodes.pop("FORMAT", None) if "LAKE" in self._values else None
         if self.lake_format is not None:

@@ -127,10 +127,14 @@ def _columns_part(clause: str, node: Node) -> tuple[str, object]:
     return (f"the columns of the rows that {clause} keeps", node.schema)
 
 
+#: the end of errors about replacements; EXPLAIN EVOLUTION leaves it out of its own answer
+EVOLUTION_TELLS = ": EXPLAIN EVOLUTION tells how."
+
+
 def evolve_hint(sink: DataSource) -> str:
     """Return the hint how to change more of the query that writes a stream or table."""
     history = "" if sink.kind == TABLE else ", HISTORY = 'keep'"
-    return f"WITH (EVOLVE = 'backfill'{history}) changes more: EXPLAIN EVOLUTION tells how."
+    return f"WITH (EVOLVE = 'backfill'{history}) changes more{EVOLUTION_TELLS}"
 
 
-__all__ = ["but_for_columns", "check_query_replacement", "evolve_hint"]
+__all__ = ["EVOLUTION_TELLS", "but_for_columns", "check_query_replacement", "evolve_hint"]

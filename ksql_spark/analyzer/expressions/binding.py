@@ -249,7 +249,7 @@ def _calculated(symbol: str, left: Expression, right: Expression, node: exp.Expr
         raise failure(
             "ARITHMETIC_TYPES", node, clause=scope.clause, left=_shown_type(left.type),
             right=_shown_type(right.type),
-            expression=f"({scope.show(left)} {symbol} {scope.show(right)})",
+            expression=f"({scope.show(left)} {symbol} {scope.show(right)})", hint=error.hint,
         ) from None  # fmt: skip
 
 

@@ -96,10 +96,11 @@ def compare(symbol: str, left: Expression, right: Expression, node: exp.Expr, sc
     except KsqlError as error:
         if error.condition != "FUNCTION_ARGUMENTS":
             raise
+        is_variant = any(contains_variant(e.type) for e in (left, right))
         raise failure(
             "COMPARISON_TYPES", node, clause=scope.clause, left=scope.show(left), left_type=left.type,
             right=scope.show(right), right_type=right.type, operator=_COMPARISON_NAMES[symbol],
-            hint=registry.NOT_COMPARED if any(contains_variant(e.type) for e in (left, right)) else None,
+            hint=registry.NOT_COMPARED if is_variant else error.hint,
         ) from None  # fmt: skip
 
 

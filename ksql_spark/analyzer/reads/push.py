@@ -25,7 +25,10 @@ _REFUSED = {
         "Remove EMIT to get a pull query, which can sort; or use TOPK(...) in a window.",
         is_at_clause=True,
     ),
-    "OFFSET": Refusal("OFFSET is only supported in pull queries.", "Remove EMIT to get a pull query."),
+    "OFFSET": Refusal(
+        "OFFSET is only supported in pull queries: rows of a stream have no numbers.",
+        "Remove OFFSET, or remove EMIT to get a pull query.",
+    ),
 }
 
 

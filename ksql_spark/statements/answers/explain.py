@@ -26,6 +26,7 @@ from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading.results import schema_info
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description
+from ksql_spark.statements.base.early_records import early_records
 from ksql_spark.statements.base.listing import time_warnings
 from ksql_spark.statements.definitions.explain_evolution import Evolution, plan_evolution
 from ksql_spark.statements.definitions.new_versions import bind_evolution
@@ -47,7 +48,9 @@ def explain(statement: Explain, context: StatementContext) -> Action:
             lambda: QueryDescriptionEntity(
                 statement_text=statement.source_text,
                 query_description=query_description(explained, context.services),
-            ).warned(*time_warnings([explained], context.services))
+            ).warned(
+                *time_warnings([explained], context.services), *early_records([explained], context.services)
+            )
         )
     planned = statement.statement
     assert planned is not None  # the grammar requires one or the other

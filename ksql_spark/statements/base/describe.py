@@ -40,6 +40,7 @@ from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of
+from ksql_spark.statements.base.early_records import early_records
 from ksql_spark.statements.base.listing import field_info, running_queries, time_warnings
 from ksql_spark.statements.base.topics import has_brokers_times
 
@@ -63,7 +64,8 @@ def describe_source(statement: DescribeSource, context: StatementContext) -> Act
     def run() -> Entity:
         described = source_description(source, context, extended=statement.extended)
         shown = SourceDescriptionEntity(statement_text=statement.source_text, source_description=described)
-        warnings = time_warnings(queries_of({source.name}, context), context.services)
+        queries = queries_of({source.name}, context)
+        warnings = (*time_warnings(queries, context.services), *early_records(queries, context.services))
         return shown.warned(*warnings, *refresh_warnings([source], context.services))
 
     return Immediate(run)

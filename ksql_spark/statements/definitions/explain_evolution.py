@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer.definitions.properties import IN_PLACE, Evolve
+from ksql_spark.analyzer.definitions.replacing import EVOLUTION_TELLS
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import Statement
 from ksql_spark.grammar.statements.sources import CreateAsSelect
@@ -151,7 +152,7 @@ def _consequences(change: _Change, table: DataSource, appended: Sequence[str]) -
     match change.way:
         case way if change.refusal is not None:
             how = {Way.IN_PLACE: "in place", Way.BESIDE: "as a backfill"}.get(way, "at once")
-            yield f"Not possible {how}: {change.refusal.message}"
+            yield f"Not possible {how}: {change.refusal.message.replace(EVOLUTION_TELLS, '.')}"
         case Way.WARM_UP:
             yield f"Warm-up: {query} ends. The new version reads again what it has read, for its state."
             yield f"Meanwhile {name} gets no rows. Then the new version goes on at the old one's position."

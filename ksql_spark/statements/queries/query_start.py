@@ -36,6 +36,7 @@ from ksql_spark.statements.base.context import (
     StatementContext,
 )
 from ksql_spark.statements.base.describe import queries_of
+from ksql_spark.statements.base.early_records import early_records
 from ksql_spark.statements.base.listing import time_warnings
 from ksql_spark.statements.base.topics import (
     check_topic,
@@ -280,6 +281,7 @@ class QueryStart:
             *self._brokers_time_warnings(),
             *analyzer.mirrored_withins(self._statement),
             *time_warnings(running, self._services),
+            *(() if self._context.is_replay else early_records([query], self._services)),
         )
         try:
             if old is None:

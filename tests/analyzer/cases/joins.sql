@@ -517,7 +517,7 @@ CREATE STREAM o AS SELECT * FROM l WHERE EXISTS (SELECT 1 FROM t WHERE d = b);
                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 CREATE STREAM o AS SELECT * FROM l WHERE a IN (SELECT d FROM t);
-    COMPARISON_TYPES: Error in WHERE expression: Cannot compare L.A (INTEGER) to T.D (STRING) with EQUAL.
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare L.A (INTEGER) to T.D (STRING) with EQUAL. CAST(… AS INTEGER) makes a number of a text.
     line 1:42
       CREATE STREAM o AS SELECT * FROM l WHERE a IN (SELECT d FROM t)
                                                ^^^^^^^^^^^^^^^^^^^^^^

@@ -139,6 +139,7 @@ SELECT SUM(name) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES;
     SUM(BIGINT value)
     SUM(DOUBLE value)
     SUM(DECIMAL value)
+    CAST(… AS DOUBLE) makes a number of a text.
     line 1:8
       SELECT SUM(name) OVER (PARTITION BY id ORDER BY ROWTIME) FROM s EMIT CHANGES
              ^^^^^^^^^

@@ -216,7 +216,7 @@ CREATE STREAM o AS SELECT id, name FROM s WHERE amount;
                                                       ^^^^^^
 
 CREATE STREAM o AS SELECT id, name FROM s WHERE id > name;
-    COMPARISON_TYPES: Error in WHERE expression: Cannot compare ID (INTEGER) to NAME (STRING) with GREATER_THAN.
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare ID (INTEGER) to NAME (STRING) with GREATER_THAN. CAST(… AS INTEGER) makes a number of a text.
     line 1:49
       CREATE STREAM o AS SELECT id, name FROM s WHERE id > name
                                                       ^^^^^^^^^
@@ -236,6 +236,7 @@ CREATE STREAM o AS SELECT id, name FROM s WHERE COUNT(*) > 1;
 
 CREATE STREAM o AS SELECT id, name + amount FROM s;
     ARITHMETIC_TYPES: Error in SELECT expression: Error processing expression: (NAME + AMOUNT). Unsupported arithmetic types. STRING DECIMAL(10, 2)
+    CAST(… AS DECIMAL(10, 2)) makes a number of a text.
     line 1:31
       CREATE STREAM o AS SELECT id, name + amount FROM s
                                     ^^^^^^^^^^^^^
@@ -330,3 +331,85 @@ CREATE STREAM o AS SELECT * FROM s WHERE name = "ada";
     line 1:49
       CREATE STREAM o AS SELECT * FROM s WHERE name = "ada"
                                                       ^^^^^
+
+CREATE STREAM o AS SELECT id, amount * '2' FROM s;
+    ARITHMETIC_TYPES: Error in SELECT expression: Error processing expression: (AMOUNT * '2'). Unsupported arithmetic types. DECIMAL(10, 2) STRING
+    Write the number without quotes: 2.
+    line 1:31
+      CREATE STREAM o AS SELECT id, amount * '2' FROM s
+                                    ^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id FROM s WHERE id = '5';
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare ID (INTEGER) to '5' (STRING) with EQUAL. Write the number without quotes: 5.
+    line 1:43
+      CREATE STREAM o AS SELECT id FROM s WHERE id = '5'
+                                                ^^^^^^^^
+
+CREATE STREAM o AS SELECT v FROM keyless WHERE w > 5;
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare W (STRING) to 5 (INTEGER) with GREATER_THAN. CAST(… AS INTEGER) makes a number of a text.
+    line 1:48
+      CREATE STREAM o AS SELECT v FROM keyless WHERE w > 5
+                                                     ^^^^^
+
+CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET > name;
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare ROWOFFSET (BIGINT) to NAME (STRING) with GREATER_THAN. FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds. CAST(… AS BIGINT) makes a number of a text.
+    line 1:43
+      CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET > name
+                                                ^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET > moment;
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare ROWOFFSET (BIGINT) to MOMENT (TIMESTAMP) with GREATER_THAN. FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds.
+    line 1:43
+      CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET > moment
+                                                ^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET + 1 > '2026-01-01';
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare (ROWOFFSET + CAST(1 AS BIGINT)) (BIGINT) to '2026-01-01' (STRING) with GREATER_THAN. FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds.
+    line 1:43
+      CREATE STREAM o AS SELECT id FROM s WHERE ROWOFFSET + 1 > '2026-01-01'
+                                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, FORMAT_TIMESTAMP(ROWOFFSET, 'yyyy') FROM s;
+    FUNCTION_ARGUMENTS: Function 'FORMAT_TIMESTAMP' does not accept parameters (BIGINT, STRING).
+    Valid alternatives are:
+    FORMAT_TIMESTAMP(TIMESTAMP value, STRING pattern)
+    FORMAT_TIMESTAMP(TIMESTAMP value, STRING pattern, STRING zone)
+    FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds. CAST(… AS STRING) makes a text of a number.
+    line 1:31
+      CREATE STREAM o AS SELECT id, FORMAT_TIMESTAMP(ROWOFFSET, 'yyyy') FROM s
+                                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, ROUND(name) FROM s;
+    FUNCTION_ARGUMENTS: Function 'ROUND' does not accept parameters (STRING).
+    Valid alternatives are:
+    ROUND(INTEGER value)
+    ROUND(BIGINT value)
+    ROUND(DOUBLE value)
+    ROUND(DECIMAL value)
+    ROUND(DOUBLE value, INTEGER decimals)
+    ROUND(DECIMAL value, INTEGER decimals)
+    CAST(… AS DOUBLE) makes a number of a text.
+    line 1:31
+      CREATE STREAM o AS SELECT id, ROUND(name) FROM s
+                                    ^^^^^^^^^^^
+
+CREATE STREAM o AS SELECT id, UCASE(id) FROM s;
+    FUNCTION_ARGUMENTS: Function 'UCASE' does not accept parameters (INTEGER).
+    Valid alternatives are:
+    UCASE(STRING text)
+    CAST(… AS STRING) makes a text of a number.
+    line 1:31
+      CREATE STREAM o AS SELECT id, UCASE(id) FROM s
+                                    ^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, SUM(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS total FROM s;
+    INVALID_STATEMENT: OVER gives a row for each row, so the result is a STREAM. Write CREATE STREAM O AS SELECT …; or GROUP BY, for a TABLE with a row for each group.
+    line 1:30
+      CREATE TABLE o AS SELECT id, SUM(amount) OVER (PARTITION BY id ORDER BY ROWTIME) AS total FROM s
+                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT id, 1 + LAG(amount) OVER (PARTITION BY id) AS before FROM s;
+    INVALID_STATEMENT: OVER gives a row for each row, so the result is a STREAM. Write CREATE STREAM O AS SELECT …; or GROUP BY, for a TABLE with a row for each group.
+    line 1:34
+      CREATE TABLE o AS SELECT id, 1 + LAG(amount) OVER (PARTITION BY id) AS before FROM s
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -137,7 +137,7 @@ SELECT * FROM plain;
                     ^^^^^
 
 SELECT * FROM counts WHERE name = 3;
-    COMPARISON_TYPES: Error in WHERE expression: Cannot compare NAME (STRING) to 3 (INTEGER) with EQUAL.
+    COMPARISON_TYPES: Error in WHERE expression: Cannot compare NAME (STRING) to 3 (INTEGER) with EQUAL. CAST(… AS INTEGER) makes a number of a text.
     line 1:28
       SELECT * FROM counts WHERE name = 3
                                  ^^^^^^^^

@@ -153,6 +153,36 @@ def test_times_that_are_years_ahead_are_warned_of(
     assert world.one("DESCRIBE t;")["warnings"] == []
 
 
+JOINED = "CREATE STREAM j AS SELECT s.k AS k, s.v AS v FROM s LEFT JOIN t {} ON s.k = t.k;"
+
+
+def test_records_that_are_older_than_the_rows_of_a_table_are_warned_of(world: World) -> None:
+    world.admin.ends = {("s", 0): 3}
+
+    def warned(text: str) -> list[str]:
+        return [one["message"] for one in world.one(text, **{"auto.offset.reset": "earliest"})["warnings"]]
+
+    (empty,) = warned(JOINED.format(""))
+    assert empty.startswith("CSAS_J_2: T has no rows, so 3 records of S are joined with none. Create")
+    world.admin.ends["t", 0] = 1
+    for text in ("DESCRIBE j;", "DESCRIBE s;", "EXPLAIN CSAS_J_2;"):
+        (older,) = warned(text)
+        assert older.startswith(
+            "CSAS_J_2: 3 records of S are older than the first row of T, and joined with none."
+        )
+    world.run("DROP STREAM j;")
+    assert warned(JOINED.format("FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP")) == []
+    assert warned("DESCRIBE j;") == []
+    del world.admin.ends["t", 0]
+    (empty_at_first,) = warned("DESCRIBE j;")
+    assert empty_at_first.partition(": ")[2] == empty.partition(": ")[2]
+
+
+def test_records_that_a_join_does_not_read_are_not_warned_of(world: World) -> None:
+    world.admin.ends = {("s", 0): 3, ("t", 0): 1}
+    assert not world.one(JOINED.format(""))["warnings"]  # it begins with the latest record
+
+
 def test_the_figures_of_queries_are_those_of_metrics(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run("CREATE STREAM a AS SELECT k, v FROM s EMIT CHANGES;")
     latency, pauses = Times((0.001, 0.01), (60, 38, 2), 1.5), Times((0.1,), (2, 1), 0.7)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksql_spark.errors import KsqlError
+from ksql_spark.lake import tables
 from ksql_spark.lake.positions import positions_topic
 from ksql_spark.metastore.origins import Origin
 from ksql_spark.metastore.sources import FormatSpec
@@ -40,6 +41,41 @@ def test_a_table_and_its_ways(world: World) -> None:
         f"CREATE TABLE people {COLUMNS} WITH (KAFKA_TOPIC='who', KEY_FORMAT='JSON', VALUE_FORMAT='JSON');"
     )
     assert not world.services.metastore.origins()
+
+
+@pytest.mark.parametrize(
+    ("given", "origin"),
+    [
+        ("SOURCE='/x/products.csv'", Origin("/x/products.csv", "csv")),
+        ("SOURCE='products.JSON'", Origin("products.JSON", "json")),
+        ("SOURCE='s3://b/p.ndjson'", Origin("s3://b/p.ndjson", "json")),
+        ("LAKE='/x/p.parquet'", Origin("/x/p.parquet", "parquet")),
+        ("SOURCE='postgresql://u@h/db', TABLE='p'", Origin("postgresql://u@h/db", "jdbc", "p")),
+        ("SOURCE='/x/p.csv', FORMAT='json'", Origin("/x/p.csv", "json")),
+    ],
+)
+def test_the_name_of_a_file_tells_its_format(world: World, given: str, origin: Origin) -> None:
+    world.run(f"{X} ({given});")
+    assert world.services.metastore.origins() == {"X": origin}
+
+
+def test_a_package_is_found_once_it_is_installed(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server need not start again."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(tables, "TYPES", {"delta": tables.TableType("m", "installed_later")})
+    statement = f"{X} (LAKE='/x', FORMAT='delta');"
+    with pytest.raises(KsqlError, match=r"installed_later[.] Install it, and run the statement again: "):
+        world.run(statement)
+    (tmp_path / "installed_later.py").touch()
+    world.run(statement)
+
+
+def test_files_of_text_need_one_package(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(KsqlError, match=r"-m pip install pyarrow$"):
+        world.run(f"{X} (SOURCE='/x.csv');")
 
 
 def test_a_topic_keeps_the_name_that_it_had_at_first(tmp_path: Path) -> None:
@@ -90,7 +126,11 @@ def test_the_name_of_the_table_of_a_database_is_that_of_the_table(world: World) 
         (f"{X} (LAKE='/x', FORMAT='csv', TABLE='y');", "only 'jdbc' has it"),
         (f"{X} (LAKE='/x', FORMAT='csv', REFRESH='soon');", "Invalid duration"),
         (f"{X} (LAKE='/x', FORMAT='csv', ENVELOPE='debezium');", "'ENVELOPE' is not for"),
-        (f"{X} (KAFKA_TOPIC='x', FORMAT='JSON', REFRESH='1 day');", "needs the property LAKE"),
+        (f"{X} (KAFKA_TOPIC='x', FORMAT='JSON', REFRESH='1 day');", "needs the property SOURCE or LAKE"),
+        (f"{X} (SOURCE='/x');", "SOURCE needs the property FORMAT"),
+        (f"{X} (SOURCE=' ');", "SOURCE must not be empty"),
+        (f"{X} (SOURCE='/x.csv', LAKE='/x.csv');", "SOURCE and LAKE are the same property"),
+        (f"{X} (SOURCE='/x.csv', ENVELOPE='debezium');", "'ENVELOPE' is not for tables with SOURCE"),
         ("CREATE STREAM x (id INT) WITH (LAKE='sqlite:/x', FORMAT='jdbc');", "which rows are new"),
         ("CREATE STREAM x (h BYTES HEADER('a'), id INT) WITH (LAKE='/x', FORMAT='csv');", "has no headers"),
         ("CREATE SOURCE STREAM x (id INT) WITH (LAKE='/x', FORMAT='csv');", "SOURCE is not for streams"),

@@ -112,7 +112,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     private LateRows lateRows;
 
     /**
-     * Time without records, ms, after which the operator's end() counts as stream time; 0: never.
+     * Time without records, ms, after which the clock counts as stream time, up to the operator's
+     * end(); 0: never.
      */
     private long idle;
 
@@ -224,13 +225,18 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
     /** Called when stream time has advanced without a record; calls emitWaiting for each result. */
     protected void timePassed() {}
 
+    /** Sets the idle timeout, ms; 0: none. Before the operator starts. */
+    final void closeAfter(long idle) {
+        this.idle = idle;
+        begun = System.currentTimeMillis();
+    }
+
     /**
      * Applies an operator with an idle timeout, ms: without records for that long, nothing waits
-     * any more; 0: never.
+     * any more whose time has passed by the clock; 0: never.
      */
     static Dataset<Row> apply(Dataset<Row> input, KeyedOperator operator, long idle) {
-        operator.idle = idle;
-        operator.begun = System.currentTimeMillis();
+        operator.closeAfter(idle);
         return apply(input, operator);
     }
 
@@ -728,7 +734,8 @@ public abstract class KeyedOperator extends StatefulProcessor<Integer, Row, Row>
         if (idle == 0 || System.currentTimeMillis() - lastArrival < idle) {
             return;
         }
-        long end = end();
+        // what is younger than the clock says waits on: a silent input does not make time go faster
+        long end = Math.min(end(), System.currentTimeMillis());
         if (end > streamTime) {
             streamTime = end;
             own.isAhead = true;
