@@ -91,6 +91,7 @@ export function QueryPage() {
         </p>
       )}
       {culprit && <p class="banner warn" role="status">What comes after it waits for this query. {culprit.reason}</p>}
+      {explained.value?.[0]?.warnings.map(({ message }) => <p class="banner warn" role="status" key={message}>{message}</p>)}
       {node.host && details && isElsewhere(details) && (
         <p class="banner idle">Another server runs it: the rates of its steps, its checkpoints and what happened to it are on the console of <a href={pageOn(node.host)}>{node.host}</a>.</p>
       )}

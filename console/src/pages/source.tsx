@@ -55,6 +55,7 @@ export function SourcePage() {
         <a href={formatRoute("flow", "", { focus: `${found.type.toLowerCase()}:${name}` })}>In the flow</a>
         <a href={formatRoute("editor", "", { sql: `SELECT * FROM ${nameInSql(name)} EMIT CHANGES;` })}>Query it</a>
       </header>
+      {described.value?.[0]?.warnings.map(({ message }) => <p class="banner warn" role="status" key={message}>{message}</p>)}
       <Sample name={name} topic={found.topic} />
       <FreshnessCard name={name} />
       <TopicCharts topic={found.topic} />
