@@ -5,6 +5,7 @@ The functions map bound expressions to bound expressions; conversions become Cas
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
@@ -30,6 +31,8 @@ from ksql_spark.types import (
     Struct,
     is_numeric,
 )
+
+_NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*")
 
 
 def coerce(node: Expression, target: SqlType) -> Expression:
@@ -226,8 +229,20 @@ def insert_coerce(node: Expression, target: SqlType, column: str, place: Placed 
             )
             return MakeStruct(tuple(fields), target)
     if not is_implicit(node.type, target) and not _fits_exactly(node, target):
-        raise invalid(f"Expected type {target} for field `{column}` but got {node.type}({node}).", place)
+        reason = f"Expected type {target} for field `{column}` but got {node.type}({node})."
+        raise invalid(reason, place, hint=_requoted(node, target))
     return coerce(node, target)
+
+
+def _requoted(node: Expression, target: SqlType) -> str | None:
+    """Advice where a literal has quotes that it should not have, or lacks them."""
+    if not isinstance(node, Literal):
+        return None
+    if node.type == STRING and is_numeric(target) and _NUMBER.fullmatch(str(node.value)):
+        return f"Write the number without quotes: {str(node.value).strip()}."
+    if is_numeric(node.type) and target == STRING:
+        return f"Write the text in quotes: '{node.value}'."
+    return None
 
 
 def _fits_exactly(node: Expression, target: SqlType) -> bool:

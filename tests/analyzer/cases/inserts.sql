@@ -37,7 +37,7 @@ INSERT INTO t (id) VALUES (1);
     ID = 1
 
 INSERT INTO s (id, name) VALUES ('1', 'a');
-    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('1').
+    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('1'). Write the number without quotes: 1.
     line 1:34
       INSERT INTO s (id, name) VALUES ('1', 'a')
                                        ^^^
@@ -192,7 +192,7 @@ INSERT INTO s VALUES (1, 'a', 3, 4, '2024-01-01T10:00', ARRAY[1, 2], STRUCT(lat 
                                                                                               ^^^
 
 INSERT INTO s (id, name) VALUES (1, 'a'), (2, 'b'), ('3', 'c');
-    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('3').
+    INVALID_STATEMENT: Expected type INTEGER for field `ID` but got STRING('3'). Write the number without quotes: 3.
     line 1:54
       INSERT INTO s (id, name) VALUES (1, 'a'), (2, 'b'), ('3', 'c')
                                                            ^^^
