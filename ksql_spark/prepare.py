@@ -83,7 +83,7 @@ def record(folder: Path, report: Callable[[str], None]) -> bool:
     process.records_classes = not process.class_archive(report).exists
     if not process.records_classes and EmbeddedBroker.class_archive().exists:
         return True
-    report("preparing fast starts: statements run once, half a minute")
+    report("preparing fast starts: statements run once, half a minute or more")
     config = Config({"ksql.spark.data.dir": str(folder), "ksql.service.id": "prepare_"})
     engine, is_over = Engine(config, process), threading.Event()
     try:

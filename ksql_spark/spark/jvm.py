@@ -453,7 +453,7 @@ def bound_cache(session: SparkSession, most: int) -> None:
 
 
 def cache_use(session: SparkSession) -> CacheUse:
-    """Return the current size and bound of the state caches, which are empty at the start of a batch."""
+    """Return the current size and bound of the state caches."""
     budget = _class(session, "org.ksqlspark.state.CacheBudget").shared()
     return CacheUse(int(budget.used()), int(budget.bound()))
 

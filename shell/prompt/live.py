@@ -179,9 +179,11 @@ class LiveQuery:
         return bindings
 
     def _press(self, press: KeyPress) -> None:
-        """Let a key act that stays alone; add any other to the text for the next prompt."""
+        """Let a key act that stays alone, or comes twice; add any other to the text for the next prompt."""
+        if self._waiting is not None and self._waiting[0].data == press.data:
+            self._act_again()
         self._take_waiting()
-        act = self._acts.get(press.data)
+        act = None if press.key == Keys.BracketedPaste else self._acts.get(press.data)
         if act is not None and not self._typed:
 
             def act_alone() -> None:
@@ -191,8 +193,21 @@ class LiveQuery:
             self._waiting = press, asyncio.get_running_loop().call_later(ALONE_S, act_alone)
         elif press.key in (Keys.Backspace, Keys.ControlH):
             self._typed = self._typed[:-1]
-        elif press.data.isprintable() or press.key in (Keys.ControlM, Keys.ControlJ, Keys.BracketedPaste):
+        elif press.key in (Keys.ControlU, Keys.Escape):
+            self._typed.clear()
+        elif press.key in (Keys.ControlM, Keys.ControlJ):
+            if self._typed:  # else it only makes room in the output
+                self._typed.append(press)
+        elif press.data.isprintable() or press.key == Keys.BracketedPaste:
             self._typed.append(press)
+
+    def _act_again(self) -> None:
+        """The key that waits has come once more: it acts now."""
+        if self._waiting is not None:
+            press, timer = self._waiting
+            timer.cancel()
+            self._waiting = None
+            self._acts[press.data]()
 
     def _take_waiting(self) -> None:
         """Another key has come, or the end: the key before was the beginning of a text."""

@@ -238,6 +238,28 @@ def test_pause(session: Session, engine: FakeEngine, out: io.StringIO) -> None:
     watch(session, stream, pause)
 
 
+def test_keys_act_beside_others(session: Session, engine: FakeEngine) -> None:
+    stream = engine.next_stream = FakeStream("PUSH", COLUMNS, [Row(["a", 1])], ends=False)
+
+    def press_some(press: Press, live: LiveQuery) -> None:
+        until(lambda: live._columns)
+        press("\r")  # makes room in the output
+        press("pp")  # twice the same: it acts twice
+        until(lambda: live._waiting is None)
+        assert not live._is_paused and not live._typed
+        press("SELECT 1")
+        until(lambda: live._typed)
+        press("\x15")  # Ctrl-U
+        until(lambda: not live._typed)
+        press("\x1b[200~p\x1b[201~")  # pasted, so it is text
+        until(lambda: live._typed)
+        press("\x7f")
+        until(lambda: not live._typed)
+        press("q")
+
+    watch(session, stream, press_some)
+
+
 def typed_at(session: Session, stream: FakeStream, *keys: str) -> str:
     """What the next prompt gets if ``keys`` are typed during a push query and Ctrl-C ends it."""
     waiting: list[str] = []

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.grammar import nodes
+from ksql_spark.plan.nodes import DENSE_RANK, RANK, ROW_NUMBER
+
+#: functions of a row's number in its group
+RANKING = (ROW_NUMBER, RANK, DENSE_RANK)
+#: advice to who writes one of them where it is not allowed
+BEST_ROWS = (
+    "For a table of the best rows of each group: "
+    "SELECT … QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= n."
+)
 
 #: clause -> the field of a query's node
 _FIELDS = {

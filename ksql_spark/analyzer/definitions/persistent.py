@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from ksql_spark.analyzer.base import settings
-from ksql_spark.analyzer.base.clauses import Refusal, check_clauses
+from ksql_spark.analyzer.base.clauses import BEST_ROWS, RANKING, Refusal, check_clauses
 from ksql_spark.analyzer.base.failures import failure, invalid, place, within_statement
 from ksql_spark.analyzer.base.serialization import check_columns, check_wrapping
 from ksql_spark.analyzer.definitions.inference import with_schema_ids
@@ -216,12 +216,13 @@ def _check_over(statement: CreateAsSelect) -> None:
         return
     for item in query.items:
         if isinstance(item, exp.Expr) and (over := item.find(nodes.WindowFunction)) is not None:
-            raise invalid(
-                "OVER gives a row for each row, so the result is a STREAM.",
-                over,
-                hint=f"Write CREATE STREAM {statement.name} AS SELECT …; "
-                "or GROUP BY, for a TABLE with a row for each group.",
+            hint = (
+                BEST_ROWS
+                if over.this.name in RANKING
+                else f"Write CREATE STREAM {statement.name} AS SELECT …; "
+                "or GROUP BY, for a TABLE with a row for each group."
             )
+            raise invalid("OVER gives a row for each row, so the result is a STREAM.", over, hint=hint)
 
 
 def _check_windowed_tables(planned: Planned, statement: nodes.Statement) -> None:

@@ -195,7 +195,8 @@ def check_free(statement: nodes.NamedStatement, existing: DataSource | None) -> 
     if existing is None:
         return
     word, other = str(statement.args["kind"]).lower(), existing.kind.lower()
-    replacing = "Use CREATE OR REPLACE, or " if word == other else "Choose another name, or "
+    is_replaceable = word == other and not existing.read_only
+    replacing = "Use CREATE OR REPLACE, or " if is_replaceable else "Choose another name, or "
     raise invalid(
         f"Cannot add {word} '{statement.name}': A {other} with the same name already exists.", statement.this,
         hint=f"{replacing}DROP {existing.kind} {name_text(existing.name)}; first.",

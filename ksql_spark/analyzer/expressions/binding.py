@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from ksql_spark import deadline
 from ksql_spark.analyzer.base import timestamp_text
+from ksql_spark.analyzer.base.clauses import BEST_ROWS, RANKING
 from ksql_spark.analyzer.base.failures import failure, invalid, placed_at
 from ksql_spark.analyzer.base.plan_size import checked_type
 from ksql_spark.analyzer.base.scope import Scope
@@ -763,6 +764,8 @@ def _row(node: exp.Tuple, scope: Scope) -> Expression:
 def _window_function(node: nodes.WindowFunction, scope: Scope) -> Expression:
     if scope.window_function is None:
         hint = "It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here."
+        if node.this.name in RANKING:
+            hint = BEST_ROWS
         raise invalid(f"{node.this.name}() OVER (…) is not allowed here.", node, hint=hint)
     return scope.window_function(node, scope)
 

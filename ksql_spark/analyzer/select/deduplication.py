@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from ksql_spark.analyzer.base.clauses import RANKING
 from ksql_spark.analyzer.base.failures import Placed, check_comparable, invalid
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.expressions.binding import bind_expression
@@ -15,11 +16,8 @@ from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import Expression, columns_in
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE
-from ksql_spark.plan.nodes import DENSE_RANK, RANK, ROW_NUMBER
 from ksql_spark.schema import ROWTIME
 
-#: functions of a row's number in its group
-RANKING = (ROW_NUMBER, RANK, DENSE_RANK)
 _QUALIFY = (
     "QUALIFY takes ROW_NUMBER(), RANK() or DENSE_RANK()"
     " OVER (PARTITION BY expression, … ORDER BY expression, …) <= n"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ksql_spark.analyzer.base.clauses import RANKING
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.expressions.binding import bind_expression
 from ksql_spark.analyzer.relations.binding import From
-from ksql_spark.analyzer.select.deduplication import RANKING, bind_keys, check_plain, is_rowtime, row_number
+from ksql_spark.analyzer.select.deduplication import bind_keys, check_plain, is_rowtime, row_number
 from ksql_spark.expressions import ColumnRef, Expression, Literal
 from ksql_spark.grammar import nodes
 from ksql_spark.metastore.sources import TABLE

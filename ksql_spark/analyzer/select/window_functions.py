@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from ksql_spark.analyzer.base.clauses import BEST_ROWS, RANKING
 from ksql_spark.analyzer.base.failures import invalid
 from ksql_spark.analyzer.base.scope import Scope
 from ksql_spark.analyzer.expressions.aggregates import WINDOW_VARIABLE, Aggregates
@@ -54,17 +55,17 @@ class WindowFunctions:
         Raises:
             KsqlError: INVALID_STATEMENT, or as Aggregates.bind.
         """
+        is_ranking = node.this.name in RANKING
         if self.source.tree.kind == TABLE:
-            raise invalid(
-                "OVER is for streams: the rows of a table have no order.", node, hint="Use GROUP BY."
-            )
+            hint = BEST_ROWS if is_ranking else "Use GROUP BY."
+            raise invalid("OVER is for streams: the rows of a table have no order.", node, hint=hint)
         inside = replace(scope.at("OVER"), window_function=None)
         self._bind_keys(node, inside)
         order = node.order_by
         if len(order) != 1 or not is_rowtime(order[0], self.source):
             raise invalid(
                 "The order of OVER is that of arrival: ORDER BY ROWTIME.", order[0] if order else node,
-                hint=_HINT,
+                hint=BEST_ROWS if is_ranking else _HINT,
             )  # fmt: skip
         name = node.this.name
         if name in ("LAG", "LEAD"):

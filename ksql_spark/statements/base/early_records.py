@@ -36,7 +36,7 @@ def _of_query(query: ManagedQuery, services: Services) -> Iterator[str]:
                 try:
                     count, is_empty = _early(query, stream, table, services)
                 except KsqlError:  # a topic is gone, or Kafka does not answer: others report that
-                    continue
+                    return
                 # a table that is read first may still have been empty then
                 if count and (is_empty or not node.is_loaded_first):
                     yield _sentence(query, count, stream, table, is_empty=is_empty)
@@ -49,8 +49,7 @@ def _early(
     admin = services.admin
     starts = query.starts.get(stream.topic, {})
     first_ms = admin.first_time(table.topic)
-    is_first = all(offset == 0 for offset in admin.offsets([table.topic], 0).values())
-    if first_ms is not None and not is_first:
+    if any(offset != 0 for offset in admin.offsets([table.topic], 0).values()):  # rows may have been there
         return 0, False
     ends = admin.offsets([stream.topic], "latest" if first_ms is None else first_ms)
     count = sum(
@@ -66,5 +65,5 @@ def _sentence(
     be = "is" if count == 1 else "are"
     if is_empty:
         return f"{query.id}: {table.name} has no rows, so {records} {be} joined with none. {_ROWS_FIRST}"
-    older = f"{records} {be} older than the first row of {table.name}, and joined with none"
-    return f"{query.id}: {older}. {_TABLE_FIRST}"
+    older = f"{records} {be} older than the first row of {table.name}"
+    return f"{query.id}: {older}, and found none unless they came after it. {_TABLE_FIRST}"

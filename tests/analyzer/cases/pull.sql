@@ -432,7 +432,7 @@ SELECT SUM(n) OVER (ORDER BY name RANGE 1 PRECEDING) FROM counts;
                                    ^^^^
 
 SELECT name FROM counts WHERE ROW_NUMBER() OVER (ORDER BY n) = 1;
-    INVALID_STATEMENT: ROW_NUMBER() OVER (…) is not allowed here. It is for SELECT, ORDER BY and QUALIFY. Put it into a sub-query in FROM, and its name here.
+    INVALID_STATEMENT: ROW_NUMBER() OVER (…) is not allowed here. For a table of the best rows of each group: SELECT … QUALIFY ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= n.
     line 1:31
       SELECT name FROM counts WHERE ROW_NUMBER() OVER (ORDER BY n) = 1
                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -168,7 +168,7 @@ def test_records_that_are_older_than_the_rows_of_a_table_are_warned_of(world: Wo
     for text in ("DESCRIBE j;", "DESCRIBE s;", "EXPLAIN CSAS_J_2;"):
         (older,) = warned(text)
         assert older.startswith(
-            "CSAS_J_2: 3 records of S are older than the first row of T, and joined with none."
+            "CSAS_J_2: 3 records of S are older than the first row of T, and found none unless they"
         )
     world.run("DROP STREAM j;")
     assert warned(JOINED.format("FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP")) == []

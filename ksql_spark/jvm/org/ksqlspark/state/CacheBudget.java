@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 
 /**
  * How many bytes the caches of state and the filters of its keys may hold together, and how many
@@ -27,6 +28,9 @@ public final class CacheBudget {
     private final AtomicLong filters = new AtomicLong();
 
     private final AtomicInteger sharers = new AtomicInteger();
+
+    /** Lets go of something that nobody uses now; false: there is nothing. */
+    private volatile BooleanSupplier reclaim = () -> false;
 
     CacheBudget(long bound) {
         this.bound = bound;
@@ -72,12 +76,19 @@ public final class CacheBudget {
         sharers.decrementAndGet();
     }
 
+    /** Have {@code reclaim} make room where there is none. */
+    void reclaimBy(BooleanSupplier reclaim) {
+        this.reclaim = reclaim;
+    }
+
     /** Take so many bytes; false where there is no room for them. */
     boolean take(long bytes) {
-        if (used.addAndGet(bytes) <= bound) {
-            return true;
-        }
-        used.addAndGet(-bytes);
+        do {
+            if (used.addAndGet(bytes) <= bound) {
+                return true;
+            }
+            used.addAndGet(-bytes);
+        } while (reclaim.getAsBoolean());
         return false;
     }
 

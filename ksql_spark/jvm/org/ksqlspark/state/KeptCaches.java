@@ -18,13 +18,43 @@ public final class KeptCaches {
     /** Of all queries of this JVM. */
     private static final KeptCaches SHARED = new KeptCaches(CacheBudget.shared());
 
-    private record Kept(StateCache cache, Long stamp) {}
+    /** The next batch of a busy query takes its cache sooner, ns. */
+    private static final long IDLE_NS = 1_000_000_000;
+
+    private record Kept(StateCache cache, Long stamp, long since) {}
 
     private final Map<StateEntries.Store, Kept> kept = new ConcurrentHashMap<>();
     private final CacheBudget budget;
+    private final long idleNs;
 
     KeptCaches(CacheBudget budget) {
+        this(budget, IDLE_NS);
+    }
+
+    /**
+     * @param idleNs after so long, a cache gives way to others that need room, ns
+     */
+    KeptCaches(CacheBudget budget, long idleNs) {
+        this.idleNs = idleNs;
         this.budget = budget;
+        budget.reclaimBy(this::closeOldest);
+    }
+
+    /** Closes the cache that has waited longest for a batch; false: none has waited for long. */
+    private boolean closeOldest() {
+        Map.Entry<StateEntries.Store, Kept> oldest = null;
+        for (Map.Entry<StateEntries.Store, Kept> one : kept.entrySet()) {
+            if (oldest == null || one.getValue().since - oldest.getValue().since < 0) {
+                oldest = one;
+            }
+        }
+        if (oldest == null || System.nanoTime() - oldest.getValue().since < idleNs) {
+            return false;
+        }
+        if (kept.remove(oldest.getKey(), oldest.getValue())) {
+            oldest.getValue().cache.close();
+        }
+        return true;
     }
 
     static KeptCaches shared() {
@@ -56,7 +86,7 @@ public final class KeptCaches {
             cache.close();
             return;
         }
-        Kept other = kept.put(store, new Kept(cache, stamp));
+        Kept other = kept.put(store, new Kept(cache, stamp, System.nanoTime()));
         if (other != null) {
             other.cache.close();
         }

@@ -296,6 +296,37 @@ class KeyFilterTest {
     }
 
     @Test
+    void aCacheThatWaitsGivesWayToOneThatWorks() {
+        CacheBudget budget = new CacheBudget(200_000);
+        KeptCaches caches = new KeptCaches(budget, 0);
+        StateCache idle = caches.take(PLACE, null, (number, write) -> write.run());
+        fill(idle, new Store<>(), 1200);
+        caches.keep(PLACE, 1L, idle);
+        assertTrue(budget.used() > 150_000);
+        StateEntries.Store other = new StateEntries.Store("busy", 0, 0);
+        StateCache busy = caches.take(other, null, (number, write) -> write.run());
+        Store<byte[]> store = new Store<>();
+        fill(busy, store, 600);
+        int before = store.reads;
+        busy.beginBatch(600);
+        MapState<byte[], byte[]> again = busy.over(store);
+        for (int i = 0; i < 600; i++) {
+            assertArrayEquals(key(i), again.getValue(key(i)));
+        }
+        assertEquals(before, store.reads, "all are here");
+    }
+
+    private static void fill(StateCache cache, Store<byte[]> store, int entries) {
+        MapState<byte[], byte[]> state = cache.over(store);
+        cache.task(0);
+        for (int i = 0; i < entries; i++) {
+            state.updateValue(key(i), key(i));
+        }
+        cache.write();
+        cache.takeChanged();
+    }
+
+    @Test
     void aRunDoesNotTakeTheFilterOfAnEarlierOne() {
         batch(0, 10);
         Disk rewritten = new Disk(disk); // between the runs, with the stamp of the last batch
