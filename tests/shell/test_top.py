@@ -244,6 +244,8 @@ def test_leaving_does_not_wait_for_the_server() -> None:
         def work() -> None:
             until(lambda: "CTAS_C_3" in live.text())
             keys.send_text("p")
+            until(lambda: live.asks)
+            keys.send_text("y")
             began.wait(60)
             keys.send_text("q")
 
