@@ -106,6 +106,8 @@ SETTINGS: Mapping[str, str] = {
     "spark.default.parallelism": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.ui.enabled": "false",
+    # Python connects for the rows of a result, on a busy machine after more than the 15 s that Spark waits
+    "spark.python.authenticate.socketTimeout": "120s",
     "spark.ui.showConsoleProgress": "false",
     # what Spark keeps for its web page, which nobody sees, of so many that have ended; its default is 1000
     "spark.ui.retainedJobs": "50",

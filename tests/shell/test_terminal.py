@@ -351,7 +351,10 @@ def test_500_lines_are_pasted_as_one(start: Start, engine: FakeEngine) -> None:
 
 def test_ctrl_c_discards_what_was_typed(start: Start, engine: FakeEngine) -> None:
     shell = start()
-    shell.type("SELECT * FROM NOWHERE\x03")
+    shell.expect("ksql> ")
+    shell.type("SELECT * FROM NOWHERE")
+    shell.expect("NOWHERE")
+    shell.type("\x03")
     shell.expect("^C")
     shell.type("SHOW TOPICS;\r")
     shell.expect("Partition Replicas")
