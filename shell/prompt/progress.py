@@ -53,7 +53,9 @@ class Progress:
             elif was_behind or rate is not None:
                 del self._followed[query_id]
                 rates = f"reads {count_text(rate)}, writes {count_text(figures.get('writtenPerS'))} rows/s"
-                self._print_line(f"{query_id} has caught up: {rates}.")
+                # a new version takes over after its next checkpoint, which is when it has caught up
+                done = "has read what there was" if node.get("newVersionOf") else "has caught up"
+                self._print_line(f"{query_id} {done}: {rates}.")
         self.text = " · ".join(parts)
 
 

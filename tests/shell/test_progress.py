@@ -35,6 +35,16 @@ def test_a_backlog_is_told_until_it_is_read() -> None:
     assert not progress.is_needed and not progress.text
 
 
+def test_a_new_version_has_not_caught_up_before_a_checkpoint() -> None:
+    said: list[str] = []
+    progress = Progress(said.append)
+    progress.follow("CSAS_A_1")
+    now = graph(lagRecords=0, readPerS=2500.0)
+    now["nodes"][0]["newVersionOf"] = "A"
+    progress.take(now)
+    assert said == ["CSAS_A_1 has read what there was: reads 2,500, writes - rows/s."]
+
+
 @pytest.mark.parametrize("now", [graph("ERROR", lagRecords=5), graph("PAUSED", lagRecords=5), {"nodes": []}])
 def test_a_query_that_does_not_run_is_not_followed(now: dict[str, Any]) -> None:
     progress = Progress(lambda text: pytest.fail(text))
