@@ -55,7 +55,7 @@ static: $(STATIC) ## lint, types, layers and JUnit, two side by side
 # workers of pytest that share one broker and one JVM: more than cores, since tests also wait
 tests:
 	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n 4 -m "not long" --durations=20 $(ARGS)
+	@$(BIN)/python -m pytest -q -n 3 -m "not long" --durations=20 $(ARGS)
 
 test-fast: $(TOOLS) ## tests without Java
 	@echo "== fast tests"
@@ -65,9 +65,9 @@ test-java: $(STATIC) ## unit tests of the JVM classes, with JUnit
 	@echo "== JUnit"
 	@$(BIN)/python -m tests.jvm.tools test
 
-test-kafka: setup ## tests on Kafka and Spark, by four workers (ARGS="tests/cases -x": only these)
+test-kafka: setup ## tests on Kafka and Spark, by three workers (ARGS="tests/cases -x": only these)
 	@echo "== tests on Kafka and Spark"
-	@$(BIN)/python -m pytest -q -n 4 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
+	@$(BIN)/python -m pytest -q -n 3 -m "(kafka or spark) and not long" --durations=20 $(ARGS)
 
 test-long: setup ## longer tests on Kafka and Spark: faults, crashes, lost servers, Kafka Connect; PostgreSQL, where it is installed (apt-get install postgresql)
 	@$(BIN)/python -m pytest -q -m long $(ARGS)

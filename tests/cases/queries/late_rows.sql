@@ -102,7 +102,7 @@ CREATE STREAM r (k STRING KEY, b INT) WITH (KAFKA_TOPIC = '${case}_r', VALUE_FOR
 CREATE STREAM pairs AS
   SELECT l.k AS k, l.a AS a, r.b AS b FROM l JOIN r WITHIN 2 SECONDS GRACE PERIOD 1 SECOND ON l.k = r.k EMIT CHANGES;
 CREATE STREAM late AS
-  SELECT step, `TOPIC` = '${case}_l' AS is_left, offset, key, value, window_start, window_end, grace_ms
+  SELECT step, `TOPIC` = '${case}_l' AS is_left, offset, key, value, window_start, window_end
   FROM LATE ROWS OF CSAS_PAIRS_3 EMIT CHANGES;
 INSERT INTO l (ROWTIME, k, a) VALUES (20000, 'x', 1);
 INSERT INTO r (ROWTIME, k, b) VALUES (20000, 'x', 10);
@@ -114,9 +114,9 @@ INSERT INTO l (ROWTIME, k, a) VALUES (21000, 'x', 3);
 -- x | 1 | 10
 -- x | 3 | 10
 --@output LATE rowsort
--- step | is_left | offset | key         | value                | window_start            | window_end              | grace_ms
--- Join | false   | 1      | {"L_K":"x"} | {"R_K":"x","R_B":20} | 1970-01-01T00:00:03.000 | 1970-01-01T00:00:07.000 | 13001
--- Join | true    | 1      | {"L_K":"x"} | {"L_K":"x","L_A":2}  | 1970-01-01T00:00:13.000 | 1970-01-01T00:00:17.000 | 1001
+-- step | is_left | offset | key         | value                | window_start            | window_end
+-- Join | false   | 1      | {"L_K":"x"} | {"R_K":"x","R_B":20} | 1970-01-01T00:00:03.000 | 1970-01-01T00:00:07.000
+-- Join | true    | 1      | {"L_K":"x"} | {"L_K":"x","L_A":2}  | 1970-01-01T00:00:13.000 | 1970-01-01T00:00:17.000
 
 --@test: LATENESS; a window after a join does not know where its rows come from
 CREATE STREAM l (k STRING KEY, a INT) WITH (KAFKA_TOPIC = '${case}_l', VALUE_FORMAT = 'JSON', PARTITIONS = 1, LATENESS = '5 SECONDS');
