@@ -19,8 +19,8 @@ pytestmark = pytest.mark.kafka
 
 PEOPLE, TEAMS = 4000, 2000
 RECORDS = 1500
-#: micro-batches, so that there are many; by key, by value, and two operations in one query; exactly once, since
-#: a busy machine may stop a query amid a batch, which then is done again
+#: micro-batches, so that there are many; by key, by value, and two operations in one query; exactly once,
+#: since a busy machine may stop a query amid a batch, which then is done again
 STATEMENTS = """
 CREATE STREAM known_events (who STRING KEY, team INT)
   WITH (KAFKA_TOPIC = 'known_events', VALUE_FORMAT = 'JSON', PARTITIONS = 2);
