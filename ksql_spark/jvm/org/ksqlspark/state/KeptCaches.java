@@ -27,6 +27,9 @@ public final class KeptCaches {
     private final CacheBudget budget;
     private final long idleNs;
 
+    /** Before this time of System.nanoTime(), none has waited for long. */
+    private volatile long noneBefore = System.nanoTime();
+
     KeptCaches(CacheBudget budget) {
         this(budget, IDLE_NS);
     }
@@ -40,15 +43,24 @@ public final class KeptCaches {
         budget.reclaimBy(this::closeOldest);
     }
 
-    /** Closes the cache that has waited longest for a batch; false: none has waited for long. */
+    /**
+     * Closes the cache that has waited longest for a batch; false: none has waited for long. A full
+     * cache asks for each entry that it takes in, so it mostly compares two times.
+     */
     private boolean closeOldest() {
+        long now = System.nanoTime();
+        if (now - noneBefore < 0) {
+            return false;
+        }
         Map.Entry<StateEntries.Store, Kept> oldest = null;
         for (Map.Entry<StateEntries.Store, Kept> one : kept.entrySet()) {
             if (oldest == null || one.getValue().since - oldest.getValue().since < 0) {
                 oldest = one;
             }
         }
-        if (oldest == null || System.nanoTime() - oldest.getValue().since < idleNs) {
+        long since = oldest == null ? now : oldest.getValue().since;
+        if (now - since < idleNs || oldest == null) {
+            noneBefore = since + idleNs;
             return false;
         }
         if (kept.remove(oldest.getKey(), oldest.getValue())) {
