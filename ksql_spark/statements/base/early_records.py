@@ -48,9 +48,9 @@ def _early(
     """How many records that the query reads are older than the table's rows, and whether it has none."""
     admin = services.admin
     starts = query.starts.get(stream.topic, {})
-    first_ms = admin.first_time(table.topic)
     if any(offset != 0 for offset in admin.offsets([table.topic], 0).values()):  # rows may have been there
         return 0, False
+    first_ms = admin.first_time(table.topic)
     ends = admin.offsets([stream.topic], "latest" if first_ms is None else first_ms)
     count = sum(
         max(0, offset - starts.get(str(partition), offset)) for (_, partition), offset in ends.items()
