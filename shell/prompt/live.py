@@ -141,7 +141,8 @@ class LiveQuery:
             self._app.run(pre_run=self._start)
         finally:
             self._is_over.set()
-            self._take_waiting()
+            if (waiting := self._stop_waiting()) is not None:
+                self._typed.append(waiting)
             store_typeahead(self._app.input, [*self._typed, *get_typeahead(self._app.input)])
         if self._mode == TABLE and self._table is not None:
             self._console.write(self._table.text(self._console, self._height, now=float("inf")))
@@ -180,9 +181,11 @@ class LiveQuery:
 
     def _press(self, press: KeyPress) -> None:
         """Let a key act that stays alone, or comes twice; add any other to the text for the next prompt."""
-        if self._waiting is not None and self._waiting[0].data == press.data:
-            self._act_again()
-        self._take_waiting()
+        waiting = self._stop_waiting()
+        if waiting is not None and waiting.data == press.data:
+            self._acts[waiting.data]()
+        elif waiting is not None:  # it was the beginning of a text
+            self._typed.append(waiting)
         act = None if press.key == Keys.BracketedPaste else self._acts.get(press.data)
         if act is not None and not self._typed:
 
@@ -201,21 +204,14 @@ class LiveQuery:
         elif press.data.isprintable() or press.key == Keys.BracketedPaste:
             self._typed.append(press)
 
-    def _act_again(self) -> None:
-        """The key that waits has come once more: it acts now."""
-        if self._waiting is not None:
-            press, timer = self._waiting
-            timer.cancel()
-            self._waiting = None
-            self._acts[press.data]()
-
-    def _take_waiting(self) -> None:
-        """Another key has come, or the end: the key before was the beginning of a text."""
-        if self._waiting is not None:
-            press, timer = self._waiting
-            timer.cancel()
-            self._waiting = None
-            self._typed.append(press)
+    def _stop_waiting(self) -> KeyPress | None:
+        """The key that waits to act alone, which does so no more; None: there is none."""
+        if self._waiting is None:
+            return None
+        press, timer = self._waiting
+        timer.cancel()
+        self._waiting = None
+        return press
 
     @property
     def _acts(self) -> Mapping[str, Callable[[], None]]:
