@@ -5,9 +5,12 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 
 import scala.Option;
@@ -47,6 +50,21 @@ final class Aggregates {
                         Option.empty()),
                 false,
                 0);
+    }
+
+    /** The greatest number of records of one number. */
+    static Aggregator greatest() {
+        Attribute number = column("number", DataTypes.IntegerType);
+        return of(new Max(number), number);
+    }
+
+    /** A packed record of the number 1. */
+    static byte[] record() {
+        UnsafeRowWriter record = new UnsafeRowWriter(1);
+        record.resetRowWriter();
+        record.zeroOutNullBytes();
+        record.write(0, 1);
+        return record.getRow().getBytes();
     }
 
     private static <T> Seq<T> seq(Iterable<T> items) {

@@ -3,10 +3,6 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -22,31 +18,18 @@ class IdleTest {
     private static final long MINUTE = 60_000;
     private static final long GRACE = 60 * MINUTE;
 
-    private static Aggregator greatest() {
-        Attribute number = Aggregates.column("number", DataTypes.IntegerType);
-        return Aggregates.of(new Max(number), number);
-    }
-
-    private static byte[] value() {
-        UnsafeRowWriter record = new UnsafeRowWriter(1);
-        record.resetRowWriter();
-        record.zeroOutNullBytes();
-        record.write(0, 1);
-        return record.getRow().getBytes();
-    }
-
     static Stream<KeyedOperator> operators() {
         return Stream.of(
                 new WindowAggregate(
-                        greatest(),
+                        Aggregates.greatest(),
                         Windows.of("TUMBLING", MINUTE, MINUTE, "", ""),
                         0,
                         GRACE,
                         true,
                         false),
-                new SliceAggregate(greatest(), MINUTE, MINUTE / 2, GRACE, true),
-                new SessionAggregate(greatest(), MINUTE, GRACE, true),
-                new SlidingAggregate(greatest(), MINUTE, GRACE, true),
+                new SliceAggregate(Aggregates.greatest(), MINUTE, MINUTE / 2, GRACE, true),
+                new SessionAggregate(Aggregates.greatest(), MINUTE, GRACE, true),
+                new SlidingAggregate(Aggregates.greatest(), MINUTE, GRACE, true),
                 new StreamStreamJoin(true, false, false, null, MINUTE, MINUTE, GRACE),
                 new VersionedTableJoin(true, null, GRACE));
     }
@@ -74,7 +57,8 @@ class IdleTest {
             long time = key == 1 ? now - GRACE - 3 * MINUTE : now - GRACE / 2;
             assertEquals(
                     List.of(),
-                    TaskStates.process(operator, new byte[] {(byte) key}, 0, time, value()));
+                    TaskStates.process(
+                            operator, new byte[] {(byte) key}, 0, time, Aggregates.record()));
         }
         assertEquals(Set.of(1), afterIdle(operator));
         assertEquals(Set.of(), afterIdle(operator));
@@ -85,7 +69,7 @@ class IdleTest {
     void historyClosesAtOnce(KeyedOperator operator) {
         operator.closeAfter(1);
         new TaskStates().start(operator);
-        TaskStates.process(operator, new byte[] {1}, 0, 1_000_000, value());
+        TaskStates.process(operator, new byte[] {1}, 0, 1_000_000, Aggregates.record());
         assertEquals(Set.of(1), afterIdle(operator));
     }
 }

@@ -3,10 +3,6 @@ package org.ksqlspark.state;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
-import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.ksqlspark.log.ProcessingLog;
@@ -22,19 +18,6 @@ class LatenessTest {
         ProcessingLog.close(LOG);
     }
 
-    private static Aggregator greatest() {
-        Attribute number = Aggregates.column("number", DataTypes.IntegerType);
-        return Aggregates.of(new Max(number), number);
-    }
-
-    private static byte[] value() {
-        UnsafeRowWriter record = new UnsafeRowWriter(1);
-        record.resetRowWriter();
-        record.zeroOutNullBytes();
-        record.write(0, 1);
-        return record.getRow().getBytes();
-    }
-
     /**
      * How many of the records with these times are late, and the grace period that would be enough;
      * -1: none is late.
@@ -43,7 +26,7 @@ class LatenessTest {
         operator.reportTo(LOG, query, null);
         new TaskStates().start(operator);
         for (long time : times) {
-            TaskStates.process(operator, new byte[] {1}, side, time, value());
+            TaskStates.process(operator, new byte[] {1}, side, time, Aggregates.record());
         }
         long late = ProcessingLog.counts(LOG, query)[2];
         long[] graces = ProcessingLog.graces(LOG, query);
@@ -64,7 +47,7 @@ class LatenessTest {
         check(
                 grace ->
                         new WindowAggregate(
-                                greatest(),
+                                Aggregates.greatest(),
                                 Windows.of("TUMBLING", 10, 10, "", ""),
                                 0,
                                 grace,
@@ -82,7 +65,7 @@ class LatenessTest {
         check(
                 grace ->
                         new WindowAggregate(
-                                greatest(),
+                                Aggregates.greatest(),
                                 Windows.of("HOPPING", 10, 5, "", ""),
                                 0,
                                 grace,
@@ -97,23 +80,29 @@ class LatenessTest {
 
     @Test
     void slicesOfHoppingWindowsToo() {
-        check(grace -> new SliceAggregate(greatest(), 10, 5, grace, false), 5, 0, 3, 19, 9);
+        check(
+                grace -> new SliceAggregate(Aggregates.greatest(), 10, 5, grace, false),
+                5,
+                0,
+                3,
+                19,
+                9);
     }
 
     @Test
     void sessions() {
-        check(grace -> new SessionAggregate(greatest(), 5, grace, false), 8, 0, 20, 7);
+        check(grace -> new SessionAggregate(Aggregates.greatest(), 5, grace, false), 8, 0, 20, 7);
     }
 
     @Test
     void aSessionThatIsStillOpenTakesARecordThatIsOlderThanItsGap() {
-        KeyedOperator operator = new SessionAggregate(greatest(), 5, 0, false);
+        KeyedOperator operator = new SessionAggregate(Aggregates.greatest(), 5, 0, false);
         assertEquals(0, late(operator, "open", 0, 20, 24, 16)[0]);
     }
 
     @Test
     void slidingWindows() {
-        check(grace -> new SlidingAggregate(greatest(), 10, grace, false), 8, 0, 30, 11);
+        check(grace -> new SlidingAggregate(Aggregates.greatest(), 10, grace, false), 8, 0, 30, 11);
     }
 
     @Test
@@ -128,8 +117,8 @@ class LatenessTest {
             KeyedOperator join = new StreamStreamJoin(false, false, false, null, 2, 3, grace);
             join.reportTo(LOG, "partners", null);
             new TaskStates().start(join);
-            TaskStates.process(join, new byte[] {1}, 0, 30, value());
-            TaskStates.process(join, new byte[] {1}, 1, 21, value());
+            TaskStates.process(join, new byte[] {1}, 0, 30, Aggregates.record());
+            TaskStates.process(join, new byte[] {1}, 1, 21, Aggregates.record());
             assertEquals(needed - grace, ProcessingLog.counts(LOG, "partners")[2]);
         }
     }
