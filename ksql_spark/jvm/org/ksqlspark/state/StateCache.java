@@ -10,9 +10,13 @@ import java.util.List;
 import java.util.function.BiPredicate;
 
 /**
- * The entries of an operator's state that were used last, with the changes that its store does not
- * have yet. An entry that is read is read from the store once; one that changes is written when the
- * cache lets it go, or at {@link #write}, with its last value only.
+ * Entries of an operator's state, with the changes that its store does not have yet. An entry that
+ * is read is read from the store once; one that changes is written when the cache lets it go, or at
+ * {@link #write}, with its last value only.
+ *
+ * <p>Entries go in the order in which they came, but each time that one is read again it stays for
+ * another round, for up to three. So many new keys, each of one record, do not drive out those that
+ * records ask for all the time.
  *
  * <p>It has the entries of all tasks of a partition, one thread. After a batch, {@link KeptCaches}
  * keeps it for the next one.
@@ -20,6 +24,8 @@ import java.util.function.BiPredicate;
 final class StateCache {
     /** What an entry takes beside the bytes of its key and value: objects and their headers. */
     static final int OVERHEAD = 160;
+
+    private static final int MOST_ROUNDS = 3;
 
     /** Does something with the state of a task, whichever is the current one. */
     interface Tasks {
@@ -41,8 +47,8 @@ final class StateCache {
     /** The current one; the store finds its entries. */
     private Integer task;
 
-    /** Those that were used longest ago come first. */
-    private final LinkedHashMap<Key, Entry> entries = new LinkedHashMap<>(16, 0.75f, true);
+    /** Those that go next come first. */
+    private final LinkedHashMap<Key, Entry> entries = new LinkedHashMap<>();
 
     /** Between the last and the first of those that have changed, a ring in the order of change. */
     private final Entry changed = new Entry(null);
@@ -144,6 +150,9 @@ final class StateCache {
         Boolean isStored;
 
         int size;
+
+        /** For how many more rounds it stays. */
+        byte rounds;
 
         /** Its neighbours among those that have changed; null where the store has this value. */
         Entry previous;
@@ -319,14 +328,12 @@ final class StateCache {
             evict();
         }
         held += entry.size;
+        shrink(); // before it is here, so it is not what goes
         entries.put(entry.key, entry);
-        shrink();
         return true;
     }
 
-    /**
-     * Account for a value that has changed; the entry, used last, may have to go after all others.
-     */
+    /** Account for a value that has changed; the entry itself may have to go. */
     private void resize(Entry entry) {
         int size = entry.sizeNow();
         int more = size - entry.size;
@@ -337,7 +344,7 @@ final class StateCache {
         }
         while (!budget.take(more)) {
             evict();
-            if (entries.isEmpty()) {
+            if (!entries.containsKey(entry.key)) {
                 return;
             }
         }
@@ -353,9 +360,15 @@ final class StateCache {
         }
     }
 
-    /** Let the entry go that was used longest ago. */
+    /** Let an entry go, see above. */
     private void evict() {
         Entry eldest = entries.values().iterator().next();
+        while (eldest.rounds > 0) {
+            eldest.rounds--;
+            entries.remove(eldest.key);
+            entries.put(eldest.key, eldest);
+            eldest = entries.values().iterator().next();
+        }
         if (eldest.isChanged()) {
             store(eldest);
         }
@@ -419,6 +432,8 @@ final class StateCache {
                 found.value = stored(key);
                 found.isStored = found.value != null;
                 StateCache.this.insert(found);
+            } else {
+                found.rounds = (byte) Math.min(found.rounds + 1, MOST_ROUNDS);
             }
             return (V) found.value;
         }

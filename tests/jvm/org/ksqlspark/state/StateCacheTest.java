@@ -113,6 +113,43 @@ class StateCacheTest {
     }
 
     @Test
+    void aScanOfNewKeysLeavesWhatIsReadAgain() {
+        StateCache small = cache(new CacheBudget(10 * (StateCache.OVERHEAD + 2)));
+        StateCache.Cached<byte[]> seen = small.over(store);
+        for (int i = 0; i < 4; i++) {
+            seen.getValue(bytes(1));
+            seen.updateValue(bytes(1), bytes(i));
+        }
+        for (int key = 10; key < 40; key++) {
+            seen.getValue(bytes(key));
+            seen.updateValue(bytes(key), bytes(key));
+        }
+        assertArrayEquals(bytes(3), seen.held(bytes(1)));
+        for (int key = 40; key < 80; key++) {
+            seen.getValue(bytes(key));
+        }
+        assertNull(seen.held(bytes(1)), "nobody asked for it any more");
+        assertArrayEquals(bytes(3), seen.getValue(bytes(1)));
+    }
+
+    @Test
+    void anEntryThatGrowsMayGoItself() {
+        CacheBudget tight = new CacheBudget(2 * (StateCache.OVERHEAD + 20));
+        StateCache small = cache(tight);
+        StateCache.Cached<byte[]> seen = small.over(store);
+        seen.updateValue(bytes(1), bytes(1));
+        seen.updateValue(bytes(2), bytes(2));
+        seen.getValue(bytes(2));
+        seen.updateValue(bytes(1), new byte[100]);
+        seen.updateValue(bytes(3), bytes(3));
+        assertEquals(100, seen.getValue(bytes(1)).length);
+        small.write();
+        small.clear();
+        assertEquals(0, tight.used());
+        assertEquals(100, seen.getValue(bytes(1)).length);
+    }
+
+    @Test
     void itCountsWhatTheStoreGains() {
         store.values.put(ByteBuffer.wrap(bytes(1)), bytes(7));
         StateCache.Cached<byte[]> known = cache.over(store);
