@@ -343,6 +343,11 @@ CONDITIONS: dict[str, Condition] = {
     "STATE_DIR_UNUSABLE": Condition(
         50000, "The state directory {uri} (ksql.state.dir) cannot be used: {reason}."
     ),
+    "STATE_FULL": Condition(
+        40001,
+        "The query's state has reached its bound: {fill}. It stays stopped, and nothing is lost. To go on: "
+        "SET '{name}' = '…'; RESUME {id};",
+    ),
     "STATE_INCOMPATIBLE": Condition(
         50000,
         "The query's state cannot be read: {part} was `{before}` when it was written, now it is `{now}`. "

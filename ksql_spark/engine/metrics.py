@@ -72,6 +72,9 @@ STATE_ROWS = Measure(
 STATE_BYTES = Measure(
     "query_state_bytes", "gauge", "Bytes of a query's state, as of its last checkpoint.", QUERY
 )
+STATE_FILL = Measure(
+    "query_state_fill", "gauge", "Size of a query's state as a share of its bound; absent without one.", QUERY
+)
 READ_RECORDS = Measure(
     "query_read_records",
     "counter",
@@ -132,10 +135,9 @@ PUSH_UNREADABLE = Measure(
 PUSH = Measure("push_queries", "gauge", "Running push queries.")
 
 MEASURES = (
-    STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, VIEW_LAG, VIEW_BYTES, STARTED, HITS, MISSES,
-    PUSH,
-    PUSH_UNREADABLE, READ_RECORDS, READ_BYTES, WRITTEN_RECORDS, WRITTEN_BYTES, LAG_SECONDS, LATENCY, PAUSES,
-    SPARK_RESTARTS, *JVM.values(),
+    STATE, READ, LAG, ERRORS, FAILURES, STATE_ROWS, STATE_BYTES, STATE_FILL, VIEW_LAG, VIEW_BYTES, STARTED,
+    HITS, MISSES, PUSH, PUSH_UNREADABLE, READ_RECORDS, READ_BYTES, WRITTEN_RECORDS, WRITTEN_BYTES,
+    LAG_SECONDS, LATENCY, PAUSES, SPARK_RESTARTS, *JVM.values(),
 )  # fmt: skip
 
 
@@ -211,6 +213,8 @@ class Measures:
         if sizes:
             yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
             yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))
+        if (fill := self._services.queries.figures.state_bounds.fill(query.id)) is not None:
+            yield Figure(STATE_FILL, (query.id,), round(fill.share, 4))
         try:
             committed = self._services.queries.checkpoints.committed_offsets(query)
         except (KsqlError, OSError, ValueError) as error:  # its checkpoint cannot be read

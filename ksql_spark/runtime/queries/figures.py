@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
+from ksql_spark.runtime.queries.state_bounds import StateBounds
 from ksql_spark.spark.processing_log import Counts, Graces, ProcessingLog
 from ksql_spark.spark.traffic import Traffic
 
@@ -57,6 +58,7 @@ class QueryFigures:
         #: the number of records that push queries could not read, including those that have ended
         self.unreadable_by_push = 0
         self.halts = Halts()
+        self.state_bounds = StateBounds()
 
     @property
     def logs_records(self) -> bool:

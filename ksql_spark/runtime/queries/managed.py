@@ -48,6 +48,8 @@ class ManagedQuery:
         self.waits_for_topic = False
         #: whether its next start continues despite lost records, whatever ksql.on.data.loss says
         self.accepts_loss = False
+        #: overrides of properties that RESUME has brought: other bounds of its state
+        self.resumed_with: Mapping[str, Any] = {}
         #: the query's topics, as they were at its last start
         self.topics: QueryTopics | None = None
         #: the push query whose Spark query also runs for this one; None: it has its own, or needs none
@@ -85,8 +87,8 @@ class ManagedQuery:
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """The statement's property overrides."""
-        return self._definition.properties
+        """The property overrides of the statement, and of a RESUME that has changed bounds since."""
+        return {**self._definition.properties, **self.resumed_with}
 
     @property
     def sink_partitions(self) -> int:

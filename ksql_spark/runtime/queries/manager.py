@@ -6,8 +6,10 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.transactions import fence
@@ -52,7 +54,7 @@ class QueryManager(QueryRegistry):
         self.takeovers = self._runs.takeovers
         self.spark_loss = SparkLoss(self, self._runs, self.halt, self.start_or_fail)
         self.removals = PendingRemovals()
-        self.watcher = QueryWatcher(self, self._runs, environment, self.removals)
+        self.watcher = QueryWatcher(self, self._runs, environment, self.removals, self.figures)
         self.watcher.start()
 
     def is_here(self, query: ManagedQuery) -> bool:
@@ -298,10 +300,16 @@ class QueryManager(QueryRegistry):
                 query.lifecycle.apply(Event.PAUSE)
             self._runs.drain_and_end(*running)
 
-    def resume(self, *query_ids: str) -> None:
-        """Continue paused or halted queries; one that does not start is in ERROR and is retried."""
+    def resume(self, *query_ids: str, bounds: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Continue paused or halted queries; one that does not start is in ERROR and is retried.
+
+        Args:
+            query_ids: the queries.
+            bounds: of their states from now on (state_bounds.BOUNDS); others stay.
+        """
         for query in filter(None, map(self.find, query_ids)):
             with query.control:
+                query.resumed_with = {**query.resumed_with, **bounds}
                 is_halted = query.is_halted
                 if not is_halted and query.state is not State.PAUSED:
                     continue
@@ -414,6 +422,6 @@ class QueryManager(QueryRegistry):
         self.figures.query_failed(query.id, message)
         condition = cause.condition if isinstance(cause, KsqlError) else None
         query.waits_for_topic = condition == "SOURCE_TOPIC_DELETED"
-        if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST"):
+        if condition in ("SOURCE_TOPIC_DELETED", "DATA_LOST", "STATE_FULL"):
             query.retries.halt()  # until the topic exists, or RESUME
         query.lifecycle.apply(Event.FAIL, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import time
@@ -17,11 +18,14 @@ from ksql_spark.runtime.errors import (
     reason,
 )
 from ksql_spark.runtime.queries.environment import Environment
+from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.periodic import PeriodicTask
 from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.spark_loss import SparkLoss
+from ksql_spark.runtime.queries.state_bounds import BOUNDS, Fill
+from ksql_spark.runtime.queries.state_size import state_sizes
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
 from ksql_spark.spark import jvm
@@ -32,6 +36,8 @@ log = logging.getLogger(__name__)
 WATCH_EVERY_S = 0.5
 #: how often to check the topics of queries; a missing topic is acted on at the second check, in seconds
 LOOK_AT_TOPICS_EVERY_S = 3.0
+#: how often the sizes of states are checked, in seconds; Spark reports them at checkpoints
+LOOK_AT_STATES_EVERY_S = 5.0
 
 
 class Manager(Protocol):
@@ -64,6 +70,7 @@ class QueryWatcher:
         runs: of the queries.
         environment: what queries share.
         removals: the pending removals of queries that have ended.
+        figures: of the queries.
     """
 
     def __init__(
@@ -72,8 +79,10 @@ class QueryWatcher:
         runs: QueryRuns,
         environment: Environment,
         removals: PendingRemovals,
+        figures: QueryFigures,
     ) -> None:
         self._manager = manager
+        self._figures = figures
         self._runs = runs
         self._environment = environment
         self._removals = removals
@@ -83,6 +92,7 @@ class QueryWatcher:
         self._watches = (
             PeriodicTask("query-watcher", WATCH_EVERY_S, self._look),
             PeriodicTask("topic-watcher", LOOK_AT_TOPICS_EVERY_S, self._look_at_topics),
+            PeriodicTask("state-watcher", LOOK_AT_STATES_EVERY_S, self._look_at_states),
             PeriodicTask("pending-removals", WATCH_EVERY_S, self._remove_pending),
         )
 
@@ -203,6 +213,44 @@ class QueryWatcher:
                     failed = failed or error
         if failed is not None:
             raise failed
+
+    def _look_at_states(self) -> None:
+        """Stop queries whose state has reached its bound; warn of those that are about to."""
+        bounds = self._figures.state_bounds
+        queries = [
+            query
+            for query in self._manager.managed()
+            if not query.is_transient
+            and any(self._environment.setting(query, name) is not None for name in BOUNDS)
+        ]
+        for query in queries:
+            sizes = [size for size in state_sizes(query, self._figures) if size is not None]
+            if query.state is not State.RUNNING or not sizes:
+                continue
+            was = bounds.fill(query.id)
+            fill = bounds.note(
+                query.id,
+                sum(size.bytes for size in sizes),
+                sum(size.entries for size in sizes),
+                functools.partial(self._environment.setting, query),
+            )
+            if fill is not None and fill.is_full:
+                self._stop_full(query, fill)
+            elif fill is not None and fill.is_nearly_full and not (was is not None and was.is_nearly_full):
+                log.warning("state of query %s: %s", query.id, fill, extra={"query": query.id})
+        bounds.keep({query.id for query in queries})
+
+    def _stop_full(self, query: ManagedQuery, fill: Fill) -> None:
+        if not query.control.acquire(blocking=False):  # it is starting or ending: later
+            return
+        try:
+            if query.state is State.RUNNING and not query.loading and self._manager.has(query):
+                self._runs.drain_and_end(query)
+                self._manager.failed(
+                    query, KsqlError("STATE_FULL", fill=str(fill), name=fill.name, id=query.id)
+                )
+        finally:
+            query.control.release()
 
     def _note_topics(
         self, query: ManagedQuery, topics: QueryTopics, changed: list[str], there: Mapping[str, TopicIdentity]

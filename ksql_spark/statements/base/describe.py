@@ -298,6 +298,8 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
 
 def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -> Iterator[tuple[str, str]]:
     """A query's metrics of GET /metrics, as names and texts; events that never happened are omitted."""
+    if (fill := services.queries.figures.state_bounds.fill(query.id)) is not None:
+        yield "Bound of its state", str(fill)
     if traffic is not None:
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():

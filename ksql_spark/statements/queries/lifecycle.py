@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from ksql_spark.errors import KsqlError, query_hint
 from ksql_spark.grammar.statements.lifecycle import Pause, QueryControl, Resume, Terminate
 from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.state_bounds import BOUNDS
 from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
 from ksql_spark.statements.queries.termination import Termination
 
@@ -87,10 +89,12 @@ def pause(statement: Pause, context: StatementContext) -> Action:
 
 
 def resume(statement: Resume, context: StatementContext) -> Action:
-    """Continue where PAUSE stopped."""
+    """Continue where PAUSE stopped, or an error; bounds of state that were SET before apply from then on."""
     targets = _targets(statement, context)
     _refuse_transient(targets, "resumed")
-    return _logged(targets, statement, context, "resume", "Query resumed.", context.services.queries.resume)
+    bounds = {name: context.config[name] for name in BOUNDS if name in context.properties}
+    act = functools.partial(context.services.queries.resume, bounds=bounds)
+    return _logged(targets, statement, context, "resume", "Query resumed.", act)
 
 
 def _refuse_transient(targets: list[ManagedQuery], done: str) -> None:

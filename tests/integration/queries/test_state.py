@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ksql_spark import connect
 from tests.waiting import until
 
 pytestmark = pytest.mark.kafka
@@ -65,3 +66,30 @@ def test_state_shrinks_as_stream_time_passes(kind: str, execute: Execute) -> Non
     assert f"State of {query}: {left} entries" in statistics
     cache = re.search(r"^State cache, shared by all queries: (\d+) of (\d+) bytes$", statistics, re.MULTILINE)
     assert cache is not None and int(cache[1]) <= int(cache[2])
+
+
+def test_a_query_whose_state_is_full_stops_and_goes_on(execute: Execute, url: str) -> None:
+    bound = "ksql.query.state.max.entries"
+    execute(
+        SOURCE.format(name="state_full")
+        + f"SET 'ksql.execution.mode' = 'microbatch'; SET '{bound}' = '5';"
+        + "CREATE TABLE state_full_out AS SELECT id, COUNT(*) AS c FROM state_full GROUP BY id EMIT CHANGES;"
+    )
+
+    def row() -> dict[str, Any]:
+        (shown,) = execute("SHOW QUERIES;")
+        return next(q for q in shown["queries"] if "STATE_FULL_OUT" in q["sinks"])
+
+    rows = [f"INSERT INTO state_full (id, ts, v) VALUES ('k{i % 20}', {100 + i}, {i});" for i in range(60)]
+    execute("".join(rows[:30]))
+    until(lambda: row()["state"] == "ERROR")
+    assert f"of 5 entries ({bound})" in row()["error"]
+    execute("".join(rows[30:]))
+    execute(f"SET '{bound}' = '1000'; RESUME {row()['id']};")
+
+    def counts() -> list[int]:
+        with connect(url) as database:
+            return [found[0] for found in database.sql("SELECT c FROM state_full_out;")]
+
+    until(lambda: counts() == [3] * 20)
+    assert row()["state"] == "RUNNING"
