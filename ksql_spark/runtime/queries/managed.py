@@ -88,7 +88,8 @@ class ManagedQuery:
     @property
     def properties(self) -> Mapping[str, Any]:
         """The property overrides of the statement, and of a RESUME that has changed bounds since."""
-        return {**self._definition.properties, **self.resumed_with}
+        own = self._definition.properties
+        return {**own, **self.resumed_with} if self.resumed_with else own
 
     @property
     def sink_partitions(self) -> int:
