@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.2.0"
 #: the version that servers report: the release of ksqlDB whose language and API they have, and their own (ADR
-#: 48)
+#: 18)
 SERVER_VERSION = f"8.5.0-ksql-spark-{__version__}"
 
 # pip enforces this through pyproject.toml; this check is for a checkout on the path

@@ -442,19 +442,32 @@ def test_sections_that_are_named_exist() -> None:
     assert len(SECTIONS) > 50 and not missing
 
 
-DECISIONS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+#: number -> page
+DECISIONS = {int(page.name[:4]): page for page in (ROOT / "docs" / "adr").glob("[0-9]*.md")}
 
 
-def test_decisions_have_numbers_of_their_own() -> None:
-    numbers = [int(page.name[:4]) for page in DECISIONS]
-    assert numbers == list(range(1, len(DECISIONS) + 1))
-    for page, number in zip(DECISIONS, numbers, strict=True):
+def test_decisions_have_their_numbers_and_are_in_the_index_once() -> None:
+    for number, page in DECISIONS.items():
         assert page.read_text(encoding="utf-8").startswith(f"# {number}. "), page.name
-
-
-def test_the_index_of_decisions_says_which_are_in_force() -> None:
     index = (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8")
-    in_force = set(re.findall(r"^\| \[\d+\]\((.*?)\) \| .* \| in force \|$", index, flags=re.M))
-    gone = set(re.findall(r"^\| \[\d+\]\((.*?)\) \| (?:merged into .*|withdrawn) \|$", index, flags=re.M))
-    says_so = {page.name for page in DECISIONS if "\nStatus: in force" in page.read_text(encoding="utf-8")}
-    assert in_force == says_so and gone == {page.name for page in DECISIONS} - says_so
+    listed = re.findall(r"^\| \[(\d+)\]\((.*?)\) ", index, flags=re.M)
+    assert sorted((int(number), name) for number, name in listed) == sorted(
+        (number, page.name) for number, page in DECISIONS.items()
+    )
+    merged = dict(re.findall(r"(\d+) → (\d+)", index))
+    assert {int(new) for new in merged.values()} <= set(DECISIONS)
+    assert not {int(old) for old in merged} & set(DECISIONS)
+
+
+def test_decisions_that_are_named_exist() -> None:
+    """``ADR 5`` in code and pages is a page, and its link, if it has one, leads to that page."""
+    folders = [*PACKAGES, "console/src", "packaging"]
+    files = {p for folder in folders for p in (ROOT / folder).rglob("*") if p.suffix in CODE_SUFFIXES}
+    named = 0
+    for path in [*files, *WRITTEN]:
+        text = path.read_text(encoding="utf-8")
+        for number, link in re.findall(r"\bADR[\s*#/]+(\d+)(?:\]\([^)]*?(\d{4})-)?", text):
+            named += 1
+            assert int(number) in DECISIONS, f"{_name(path)}: there is no ADR {number}"
+            assert not link or int(link) == int(number), f"{_name(path)}: ADR {number} leads to {link}"
+    assert named > 100

@@ -1,4 +1,4 @@
-"""User functions in jars as specs, made from the descriptions of JarDescription.java (ADR 79).
+"""User functions in jars as specs, made from the descriptions of JarDescription.java (ADR 13).
 
 Their Spark SQL text is a call of ``ksql.`jar:{…}```, which JarFunctions.java binds; the JSON text in its name
 has the jar, the method and the SQL types. This module does not load user code.

@@ -56,7 +56,7 @@ class RecordProducer:
         return Producer(
             self._connection.config(
                 enable_idempotence=True,
-                # with more, librdkafka may report a record as written that is not: see ADR 44
+                # with more, librdkafka may report a record as written that is not: see ADR 68
                 max_in_flight_requests_per_connection=1,
                 linger_ms=self._linger_ms,
                 partitioner="murmur2_random",

@@ -1,6 +1,6 @@
 """Positions of streams in their lake tables: a compacted topic, written in the transactions of the rows.
 
-So a row is in the stream's topic if and only if the position is behind it (ADR 63).
+So a row is in the stream's topic if and only if the position is behind it (ADR 60).
 """
 
 from __future__ import annotations

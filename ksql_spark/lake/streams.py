@@ -1,4 +1,4 @@
-"""Adds what lake tables gain to the topics of streams, each row once (ADR 63)."""
+"""Adds what lake tables gain to the topics of streams, each row once (ADR 60)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jars of user functions, and descriptions of the functions in them (ADR 79).
+"""Jars of user functions, and descriptions of the functions in them (ADR 13).
 
 JarDescription.java describes a jar as plain data, in a JVM of its own, so a server needs no Spark to bind a
 call. Its answers are kept in the user's cache, by the contents of the jar and of our classes: a JVM runs once

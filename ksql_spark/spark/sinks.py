@@ -43,7 +43,7 @@ BATCH_LINGER_MS = 100
 #: how many bytes of records are sent together at the most
 BATCH_BYTES = 131_072
 #: a broker that starts has forgotten producers of old events, and takes any batch of theirs for the next one:
-#: a broker may take a later one of several requests first, and refuse the others for two minutes (ADR 44)
+#: a broker may take a later one of several requests first, and refuse the others for two minutes (ADR 68)
 ONE_REQUEST = {"max.in.flight.requests.per.connection": "1"}
 #: the value of a table's row that has only a key; its format is JSON
 _ONLY_KEY = b"{}"

@@ -1,4 +1,4 @@
-"""What is written while a broker refuses records: the order, and what comes after it (ADR 44)."""
+"""What is written while a broker refuses records: the order, and what comes after it (ADR 68)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FORGET: which rows a table loses, and which groups the state of its query (ADR 88)."""
+"""FORGET: which rows a table loses, and which groups the state of its query (ADR 85)."""
 
 from __future__ import annotations
 

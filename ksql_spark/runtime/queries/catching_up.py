@@ -1,4 +1,4 @@
-"""Waits until a query has committed all records that were above it when a statement came (ADR 88)."""
+"""Waits until a query has committed all records that were above it when a statement came (ADR 85)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes keys from a table: from its topic, and from the state of the query that maintains it (ADR 88)."""
+"""Removes keys from a table: from its topic, and from the state of the query that maintains it (ADR 85)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FORGET: removes keys from a table and from its query's state, and says where else they may be (ADR 88)."""
+"""FORGET: removes keys from a table and from its query's state, and says where else they may be (ADR 85)."""
 
 from __future__ import annotations
 

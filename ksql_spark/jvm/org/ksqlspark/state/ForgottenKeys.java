@@ -12,7 +12,7 @@ import java.util.Base64;
 import java.util.List;
 
 /**
- * Keys that an operator removes from its state before the first record of a batch (FORGET, ADR 88).
+ * Keys that an operator removes from its state before the first record of a batch (FORGET, ADR 85).
  *
  * @param batch the number of that batch; if it fails, it is run again with this number
  * @param tasks the numbers of all tasks of the operator

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The keys that a store may have, so that it is not asked for others (ADR 91): Bloom filters, each
+ * The keys that a store may have, so that it is not asked for others (ADR 22): Bloom filters, each
  * at least as large as those before it together. They are Spark's, since blocked ones of our own
  * would save 0.1 to 0.3 µs of the 4 to 10 that a question costs.
  *
