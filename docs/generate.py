@@ -238,7 +238,7 @@ def statements_page() -> str:
     intro = """
         This page lists every statement of the grammar; the module is `grammar/statements/<family>.py`. *Where*
         is the endpoint that runs the statement (✓). If a part of a statement does not run yet, the error is
-        `NOT_DONE_YET` ([errors](errors.md)) and says what to do instead. `…`, `[ ]` and `|` are not part of the
+        `NOT_DONE_YET` ([errors](error-codes.md)) and says what to do instead. `…`, `[ ]` and `|` are not part of the
         syntax; [grammar/README.md](../../grammar/README.md) describes the nodes.
     """
     return page("Statements", intro, table(("class", "family", "statement", "where"), rows))
@@ -324,7 +324,7 @@ def errors() -> str:
         it shows the place with a caret, and a hint what to do. Codes for requests that never reach a statement
         are in `server/errors.py`.
     """
-    return page("Errors", intro, table(("condition", "code", "HTTP", "message"), rows))
+    return page("Error codes", intro, table(("condition", "code", "HTTP", "message"), rows))
 
 
 # ---- formats -------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ def rest() -> str:
     intro = """
         This page lists the endpoints; [REST protocol](rest-protocol.md) describes requests and responses. Bodies
         have ksqlDB's form: `{"ksql": …, "streamsProperties": …}` for `/ksql` and `/query`, `{"sql": …,
-        "properties": …}` for `/query-stream`. Every error has a code ([list](errors.md)), even for an unknown
+        "properties": …}` for `/query-stream`. Every error has a code ([list](error-codes.md)), even for an unknown
         path (40400) or method (40500). `GET /openapi.json` describes bodies and media types, `GET /docs` shows
         that as a page.
     """
@@ -498,7 +498,7 @@ def with_part(path: Path) -> str:
 
 #: file below docs/reference -> what makes it
 PAGES: dict[str, Callable[[], str]] = {
-    "errors.md": errors,
+    "error-codes.md": errors,
     "formats.md": formats,
     "functions.md": functions,
     "lint.md": lint,

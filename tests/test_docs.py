@@ -298,6 +298,7 @@ def test_what_targets_of_make_run_exists() -> None:
 RUNNABLE = [
     *(p for p in HAND_WRITTEN if p.parent == generate.REFERENCE),
     ROOT / "docs" / "how-to" / "change-a-query.md",
+    ROOT / "docs" / "how-to" / "cookbook.md",
     ROOT / "docs" / "how-to" / "streaming-queries.md",
     ROOT / "docs" / "tutorial.md",
 ]

@@ -72,7 +72,7 @@ def navigation() -> list[Any]:
     return [
         {"Start": ["index.md", "start.md"]},
         {"Tutorial": ["tutorial.md", {"Stories": stories}]},
-        {"How-to": ["migrating-from-ksqldb.md", "beyond-ksqldb.md", *pages("how-to"), {"Jobs": pages("how-to/jobs")}, *pages("how-to/shell"), "how-to/containers.md", "project/security.md"]},
+        {"How-to": ["migrating-from-ksqldb.md", "beyond-ksqldb.md", *pages("how-to"), *pages("how-to/jobs"), "how-to/containers.md", "project/security.md"]},
         {"Reference": pages("reference", "reference/index.md")},
         {
             "Explanation": [

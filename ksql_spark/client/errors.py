@@ -13,7 +13,7 @@ class Warning(Exception):
 class Error(Exception):
     """Any error.
 
-    ``code`` is the server's error code (reference/errors.md), or None; ``statement`` is the text of the
+    ``code`` is the server's error code (reference/error-codes.md), or None; ``statement`` is the text of the
     failed statement, if known; ``entities`` are the results of earlier statements; ``status`` is the HTTP
     status of the response, or None.
     """

@@ -190,7 +190,7 @@ _FORMS = {
     "restart": "nothing behind it",
     "output": "a stream or table, and ordered, rowsort, folded or folded repeating",
     "rows": "ordered, rowsort or nothing",
-    "error": "a condition, such as SOURCE_UNKNOWN (docs/reference/errors.md)",
+    "error": "a condition, such as SOURCE_UNKNOWN (docs/reference/error-codes.md)",
 }
 
 
