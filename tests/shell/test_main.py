@@ -119,7 +119,7 @@ def test_a_client_needs_nothing_of_the_server(
     assert (done.returncode, done.stderr) == (0, "") and "Stream Name" in done.stdout
 
 
-@pytest.mark.parametrize("command", [["server"], ["datagen", "rides"], ["demo", "word-count"]])
+@pytest.mark.parametrize("command", [["server"], ["datagen", "rides"], ["demo", "taxi"]])
 def test_what_needs_the_server_says_how_to_get_it(
     client_alone: Callable[..., subprocess.CompletedProcess[str]], command: list[str]
 ) -> None:

@@ -143,7 +143,7 @@ def test_the_demo_lists_the_stories(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     listed = capsys.readouterr().out
     assert all(f"  {name}  " in listed or f"  {name} " in listed for name in stories.names())
-    assert "Word count: how often" in listed
+    assert "Taxi rides of New Yo" in listed
 
 
 def test_missing_packages_are_told_before_anything_starts(

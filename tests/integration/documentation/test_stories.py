@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import sqlite3
 import stat
@@ -41,7 +40,6 @@ Tell = Callable[..., StoryRun]
 @pytest.fixture
 def tell(url: str, engine: Engine, execute: Callable[[str], Any], tmp_path: Path) -> Iterator[Tell]:
     """Run a story; what it has made is dropped after the test."""
-    before = {query.id for query in engine.services.queries.all()}
     sinks = {sink.name for sink in engine.services.metastore.sinks()}
 
     runs: list[StoryRun] = []
@@ -55,10 +53,6 @@ def tell(url: str, engine: Engine, execute: Callable[[str], Any], tmp_path: Path
         told.close()
     for sink in [sink for sink in engine.services.metastore.sinks() if sink.name not in sinks]:
         execute(f"DROP SINK {sink.name};")
-    # a stream cannot be dropped while INSERT INTO writes it
-    for query in engine.services.queries.all():
-        if query.id not in before and query.id.startswith("INSERTQUERY"):
-            execute(f"TERMINATE {query.id};")
 
 
 def by(events: list[Given], key: Callable[[Given], Any]) -> dict[Any, list[Row]]:
@@ -116,157 +110,6 @@ def test_taxi(tell: Tell) -> None:
     assert run.shown() == 5
 
 
-def test_word_count(tell: Tell) -> None:
-    run = tell("word-count", {"sentences": 100})
-    words = [word for e in run.events["sentences"] for word in e.values["sentence"].split()]
-    run.table("word_counts", dict(Counter(words)), lambda row: row["TIMES"])
-    assert run.shown() == 2
-
-
-@slow
-def test_inventory(tell: Tell, engine: Engine) -> None:
-    run = tell("inventory", {"sales": 150, "restocks": 50})
-    stock: Counter[str] = Counter()
-    stores: Counter[tuple[str, str]] = Counter()
-    for sign, schema in ((1, "restocks"), (-1, "sales")):
-        for event in run.events[schema]:
-            values = event.values
-            stock[values["item"]] += sign * values["quantity"]
-            stores[values["store"], values["item"]] += sign * values["quantity"]
-    run.table("stock_by_item", dict(stock), lambda row: row["IN_STOCK"])
-    run.table("stock_by_store", dict(stores), lambda row: row["IN_STOCK"])
-
-    (tea,) = run.lookup("SELECT item, in_stock FROM stock_by_item WHERE item = 'tea';")
-    assert tea == {"ITEM": "tea", "IN_STOCK": stock["tea"]}
-    oslo = run.lookup("SELECT * FROM stock_by_store WHERE store = 'Oslo';")
-    assert {(r["STORE"], r["ITEM"]): r["IN_STOCK"] for r in oslo} == {
-        key: n for key, n in stores.items() if key[0] == "Oslo"
-    }
-    # which server has the key
-    (server,) = engine.cluster.status().values()
-    held = {
-        tuple(of.active_stores): len(of.active_partitions) for of in server.active_standby_per_query.values()
-    }
-    assert held["STOCK_BY_ITEM",] == held["STOCK_BY_STORE",] == 2
-    assert run.shown() == 4
-
-
-def test_nested_orders(tell: Tell) -> None:
-    run = tell("nested-orders", {"baskets": 60})
-    products = {"A1": ("apple", 0.5), "B2": ("bread", 3.2), "C3": ("cheese", 6.75), "D4": ("dates", 4.0)}
-    lines = []
-    for event in run.events["baskets"]:
-        for line in event.values["lines"]:
-            name, price = products.get(line["sku"], (None, None))
-            amount = None if price is None else line["quantity"] * price
-            lines.append((event.key, event.values["customer"], line["sku"], line["quantity"], name, amount))
-    names = ("ORDER_ID", "CUSTOMER", "SKU", "QUANTITY", "NAME", "AMOUNT")
-    assert any(line[-1] is None for line in lines)
-    assert [tuple(row[n] for n in names) for row in run.rows("priced_lines", len(lines))] == lines
-    priced = defaultdict(list)
-    for line in lines:
-        if line[-1] is not None:
-            priced[line[1]].append(line)
-    truth = {
-        customer: (len(of), math.fsum(line[-1] for line in of), tuple(sorted({line[4] for line in of})))
-        for customer, of in priced.items()
-    }
-    run.table(
-        "customer_totals", truth, lambda row: (row["LINES"], row["SPENT"], tuple(sorted(row["BOUGHT"])))
-    )
-    assert run.shown() == 2
-
-
-def test_clickstream(tell: Tell) -> None:
-    run = tell("clickstream", {"clicks": 400})
-    clicks = run.events["clicks"]
-    sessions: dict[tuple[int, int, int], tuple[int, int]] = {}
-    for user in {e.values["user_id"] for e in clicks}:
-        own = [e for e in clicks if e.values["user_id"] == user]
-        parts: list[list[Given]] = [[]]
-        for event in own:
-            if parts[-1] and event.time - parts[-1][-1].time > 30_000:
-                parts.append([])
-            parts[-1].append(event)
-        for part in parts:
-            bytes_ = sum(e.values["bytes"] for e in part)
-            sessions[user, part[0].time, part[-1].time] = (len(part), bytes_)
-    assert len(sessions) > 8
-    run.table("user_sessions", sessions, lambda row: (row["CLICKS"], row["TOTAL_BYTES"]))
-
-    views: Counter[tuple[str, int, int]] = Counter()
-    for event in clicks:
-        newest = event.time - event.time % 20_000
-        for start in (newest, newest - 20_000, newest - 40_000):
-            views[event.values["page"], start, start + MINUTE_MS] += 1
-    run.table("pages_per_minute", dict(views), lambda row: row["VIEWS"])
-
-    users = {1: "Ada", 2: "Ben", 3: "Cleo", 4: "Dan", 5: "Eve", 6: "Finn"}
-    names = [users.get(e.values["user_id"]) for e in clicks]
-    assert [row["NAME"] for row in run.rows("user_clicks", len(clicks))] == names
-    meanings = {404: "Page not found", 500: "Internal server error"}
-    errors = [meanings[e.values["status"]] for e in clicks if e.values["status"] >= 400]
-    assert [row["MEANING"] for row in run.rows("click_errors", len(errors))] == errors
-
-    rates = {}
-    for key, rows in by(clicks, lambda e: (e.values["page"], *window(e.time))).items():
-        wrong = sum(row["status"] >= 400 for row in rows)
-        if len(rows) >= 5:
-            rates[key] = (len(rows), wrong, wrong * 100 // len(rows))
-    run.table("error_rates", rates, lambda row: (row["REQUESTS"], row["ERRORS"], row["ERROR_PERCENT"]))
-    assert run.shown() == 4
-
-
-def kilometres(a: Row, b: Row) -> float:
-    """The great-circle distance of two payments."""
-    lat1, lon1, lat2, lon2 = (math.radians(row[n]) for row in (a, b) for n in ("latitude", "longitude"))
-    h = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
-    return 2 * 6371 * math.asin(math.sqrt(h))
-
-
-def test_fraud(tell: Tell) -> None:
-    run = tell("fraud", {"payments": 800})
-    payments = run.events["payments"]
-    pairs = {
-        (a.values["card"], a.values["id"], b.values["id"]): kilometres(a.values, b.values)
-        for number, a in enumerate(payments)
-        for b in payments[number + 1 :]
-        if a.values["card"] == b.values["card"]
-        and b.time - a.time <= 10 * MINUTE_MS
-        and kilometres(a.values, b.values) > 500
-    }
-    assert pairs and {card for card, *_ in pairs} <= {"card-049", "card-099", "card-149", "card-199"}
-    found = run.rows("suspicious_pairs", len(pairs))
-    assert {(r["CARD"], r["FIRST_ID"], r["SECOND_ID"]): r["KM"] for r in found} == pytest.approx(
-        pairs, rel=0.01
-    )
-    run.table("suspicious_cards", dict(Counter(card for card, *_ in pairs)), lambda row: row["PAIRS"])
-    assert run.shown() == 2
-
-
-def test_sensors(tell: Tell) -> None:
-    run = tell("sensors", {"readings": 400})
-    grace_ms = 30_000
-    accepted: dict[tuple[str, int, int], list[float]] = defaultdict(list)
-    stream_time = late = 0
-    for event in run.events["readings"]:
-        measured = event.values["measured_at"]
-        stream_time = max(stream_time, measured)
-        start, end = window(measured)
-        if end + grace_ms > stream_time:
-            accepted[event.key, start, end].append(event.values["celsius"])
-        else:
-            late += 1
-    assert late
-    average = {key: (len(of), sum(of) / len(of)) for key, of in accepted.items()}
-    of = lambda row: (row["READINGS"], row["CELSIUS"])  # noqa: E731
-    run.table("minute_averages", average, of)
-    run.table("hot_minutes", {key: value for key, value in average.items() if value[1] > 70}, of)
-    closed = {key: value for key, value in average.items() if key[2] + grace_ms <= stream_time}
-    run.table("final_averages", closed, of)
-    assert run.shown() == 3
-
-
 @slow
 def test_corrections(make_engine: Callable[..., Engine], tmp_path: Path) -> None:
     grace_ms = 30_000
@@ -318,43 +161,6 @@ def test_corrections(make_engine: Callable[..., Engine], tmp_path: Path) -> None
         run = StoryRun("corrections", server.url, engine, {"readings": 400}, folder=tmp_path, then=then)
         assert run.tell().shown() == 2
     engine.execute(Request("DROP TABLE minute_averages; DROP STREAM readings DELETE TOPIC;"))
-
-
-@slow
-def test_customer_360(tell: Tell) -> None:
-    run = tell("customer-360", {"customers": 40, "loyalty": 30, "invoices": 150})
-    customers = {e.key: e.values for e in run.events["customers"]}
-    loyalty = {e.key: e.values for e in run.events["loyalty"]}
-    invoices = {e.key: e.values for e in run.events["invoices"]}
-    named = {
-        number: (
-            customers[i["customer_id"]]["name"],
-            customers[i["customer_id"]]["city"],
-            i["amount"],
-            i["state"],
-        )
-        for number, i in invoices.items()
-        if i["customer_id"] in customers
-    }
-    run.table("named_invoices", named, lambda row: tuple(row[n] for n in ("NAME", "CITY", "AMOUNT", "STATE")))
-    debts = {e.values["customer_id"]: (0, 0.0) for e in run.events["invoices"] if e.values["state"] == "OPEN"}
-    for invoice in invoices.values():
-        if invoice["state"] == "OPEN":
-            count, owed = debts[invoice["customer_id"]]
-            debts[invoice["customer_id"]] = (count + 1, owed + invoice["amount"])
-    nothing = {"level": None, "points": None}
-    whole = {
-        number: (
-            c["name"],
-            c["city"],
-            *(loyalty.get(number, nothing)[n] for n in ("level", "points")),
-            *debts.get(number, (None, None)),
-        )
-        for number, c in customers.items()
-    }
-    names = ("NAME", "CITY", "LEVEL", "POINTS", "OPEN_INVOICES", "OWED")
-    run.table("customer_360", whole, lambda row: tuple(row[n] for n in names))
-    assert run.shown() == 3
 
 
 @slow
