@@ -1,4 +1,4 @@
-"""The statements of ksqlDB's tutorials give what docs/migrating-from-ksqldb.md says.
+"""The statements of ksqlDB's tutorials give what tutorials.md says, to which the migration guide leads.
 
 ``MIGRATION_GUIDE=write`` writes the outcomes into the page: read the difference.
 """
@@ -25,12 +25,12 @@ pytestmark = [
     pytest.mark.skipif(os.environ.get("STORIES") != "all", reason="make test-stories runs it"),
 ]
 
-PAGE = Path(__file__).parents[3] / "docs" / "migrating-from-ksqldb.md"
+PAGE = Path(__file__).parent / "tutorials.md"
 WRITING = os.environ.get("MIGRATION_GUIDE") == "write"
 #: a pull query whose answer has not changed for so long is complete, seconds; only where outcomes are written
 QUIET_S = 4.0
 _ROW = re.compile(r"^\| `(.*;)` \| (.*) ?\|$", re.M)
-TUTORIALS = re.findall(r"^#### (.*)\n+((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"), flags=re.M)
+TUTORIALS = re.findall(r"^## (.*)\n+((?:\|.*\n)+)", PAGE.read_text(encoding="utf-8"), flags=re.M)
 
 
 @pytest.mark.parametrize(("title", "table"), TUTORIALS, ids=[title for title, _ in TUTORIALS])
