@@ -307,9 +307,30 @@ STORIES = [p for p in HAND_WRITTEN if (ROOT / "examples") in p.parents]
 
 
 def _blocks(path: Path) -> list[tuple[str, bool]]:
-    """The SQL blocks of a page, and whether their statements are shown as refused."""
-    found = re.findall(r"^```sql( refused)?\n(.*?)^```$", path.read_text(encoding="utf-8"), flags=re.S | re.M)
+    """The SQL blocks of a page, and whether their statements are refused.
+
+    A page shows such statements as ``sql refused``, or has them in ``tests/refused``, below the heading after
+    whose statements they are tried.
+    """
+    text = path.read_text(encoding="utf-8")
+    aside = ROOT / "tests" / "refused" / f"{path.stem}.sql"
+    for heading, refused in _refused(aside) if path.parent == generate.REFERENCE and aside.exists() else []:
+        begin = text.index(f"\n{heading}\n")
+        end = re.compile(r"^#|\Z", flags=re.M).search(_without_code(text), begin + len(heading) + 1)
+        assert end is not None
+        text = f"{text[: end.start()]}\n```sql refused\n{refused}```\n{text[end.start() :]}"
+    found = re.findall(r"^```sql( refused)?\n(.*?)^```$", text, flags=re.S | re.M)
     return [(text, bool(refused)) for refused, text in found]
+
+
+def _refused(path: Path) -> list[tuple[str, str]]:
+    """Headings, and statements that are refused below them."""
+    return re.findall(r"^-- (#+ .*)\n((?:(?!-- #).*\n)+)", path.read_text(encoding="utf-8"), flags=re.M)
+
+
+def _without_code(text: str) -> str:
+    """The text with other characters in place of its blocks of code."""
+    return re.sub(r"^```.*?^```$", lambda block: "x" * len(block[0]), text, flags=re.S | re.M)
 
 
 @pytest.mark.parametrize("path", HAND_WRITTEN, ids=_name)

@@ -1,0 +1,38 @@
+-- Statements that are refused after those of docs/reference/sources.md below the same heading.
+
+-- ### Properties
+CREATE STREAM s (a INT CHECK (a + 1)) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE SOURCE TABLE s (a INT PRIMARY KEY, b INT NOT NULL) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
+CREATE STREAM s (id INT KEY, v INT) WITH (VALUE_FORMAT = 'JSON');
+CREATE STREAM s (id INT KEY, v INT) WITH (TOPIC_PATTERN = 'sales(', VALUE_FORMAT = 'JSON');
+CREATE STREAM s (id INT KEY, v INT) WITH (TOPIC_PATTERN = 'sales(?=.)', VALUE_FORMAT = 'JSON');
+CREATE TABLE t (id INT PRIMARY KEY, v INT) WITH (TOPIC_PATTERN = 'sales.*', VALUE_FORMAT = 'JSON');
+CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'YAML');
+CREATE TABLE t (id INT, v INT) WITH (KAFKA_TOPIC = 't', VALUE_FORMAT = 'JSON');
+CREATE STREAM s (id INT PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
+CREATE STREAM s (m MAP<STRING, INT> KEY, v INT) WITH (KAFKA_TOPIC = 's', FORMAT = 'JSON');
+CREATE STREAM s (id INT KEY, rowtime BIGINT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON');
+CREATE STREAM s (a INT, b INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'KAFKA');
+CREATE STREAM s (a INT, b INT) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', WRAP_SINGLE_VALUE = false);
+CREATE STREAM s (id INT KEY, t STRING) WITH (KAFKA_TOPIC = 's', VALUE_FORMAT = 'JSON', TIMESTAMP = 't');
+
+-- ## 2.3 OR REPLACE and ALTER
+CREATE OR REPLACE STREAM orders (id INT KEY, item INT) WITH (KAFKA_TOPIC = 'orders', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+ALTER STREAM orders ADD COLUMN item STRING;
+ALTER TABLE orders ADD COLUMN more STRING;
+ALTER TABLE prices ADD COLUMN more STRING;
+
+-- ## 2.4 INSERT INTO … VALUES
+INSERT INTO items (name, stock) VALUES ('no key', 1);
+INSERT INTO orders (id, item) VALUES ('1', 'tea');
+INSERT INTO orders (id, item) VALUES (id + 1, 'tea');
+INSERT INTO prices VALUES ('tea', 3.5);
+INSERT INTO traces (path, trace) VALUES ('/', 'AQ==');
+
+-- ### UPDATE, DELETE and TRUNCATE
+UPDATE items SET item = 'green tea' WHERE item = 'tea';
+UPDATE items SET stock = 'many' WHERE item = 'tea';
+DELETE FROM items;
+DELETE FROM orders WHERE id = 1;
+TRUNCATE orders;
+DELETE FROM prices WHERE item = 'tea';
