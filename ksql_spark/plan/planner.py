@@ -247,7 +247,7 @@ class _Planner:
         self._exchanges = 0
 
     def plan(self, node: Node) -> Node:
-        """``node`` with exchanges below operations whose rows come from state."""
+        """``node`` with exchanges where rows come from state and cannot go on in the same Spark query."""
         match node:
             case nodes.Source(source):
                 return nodes.KeepUnchanged(node) if leaves_out_columns(source) else node
