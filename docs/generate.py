@@ -105,10 +105,10 @@ def runs_on(spec: Spec) -> str:
     """``Catalyst`` (Spark's own expressions), ``JVM`` (a function of KsqlCatalog.java) or what is missing."""
     if spec.spark is None:
         return f"not yet: {spec.gap}" if spec.gap else "not yet"
-    for one in spec.examples:
-        arguments = [expression(a) for a in one.args]
+    for shown in spec.examples:
+        arguments = [expression(a) for a in shown.args]
         if spec.kind is Kind.AGGREGATE:
-            given = zip(one.args, arguments, strict=True)
+            given = zip(shown.args, arguments, strict=True)
             types = [
                 a.type.element if isinstance(g, list) and isinstance(a.type, Array) else a.type
                 for g, a in given
@@ -143,7 +143,7 @@ def _function(spec: Spec) -> str:
     if not spec.is_deterministic:
         parts.append("Each call may give another result.")
     if spec.examples:
-        parts.append("```\n" + "\n".join(example(spec, one) for one in spec.examples) + "\n```")
+        parts.append("```\n" + "\n".join(example(spec, e) for e in spec.examples) + "\n```")
     return "\n\n".join(parts)
 
 
@@ -191,7 +191,7 @@ def operators() -> str:
             code(s.name),
             s.description,
             "\n".join(code(str(sig)) for sig in s.signatures),
-            "\n".join(code(example(s, one)) for one in s.examples),
+            "\n".join(code(example(s, e)) for e in s.examples),
         )
         for s in listed
     ]

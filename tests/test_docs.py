@@ -89,9 +89,9 @@ def test_generated_pages_are_marked_and_no_others() -> None:
 
 def test_examples_of_functions_are_ksql() -> None:
     for spec in registry.all_specs():
-        for one in spec.examples:
+        for shown in spec.examples:
             if spec.kind is not Kind.AGGREGATE:
-                call, arrow, _ = generate.example(spec, one).rpartition(" → ")
+                call, arrow, _ = generate.example(spec, shown).rpartition(" → ")
                 assert arrow
                 grammar.parse_expression(call)
 

@@ -24,7 +24,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def site_uri(path: str) -> str | None:
-    """The page of the site for a file of the repository; None: it is not a page."""
+    """The page of the site for a file of the repository, or None if it is not a page."""
     if path in OUTSIDE:
         return OUTSIDE[path]
     return path.removeprefix("docs/") if path.startswith("docs/") and path.endswith(".md") else None
@@ -42,7 +42,7 @@ def linked(text: str, uri: str) -> str:
     """
     here = ROOT / repository_path(uri)
 
-    def one(match: re.Match[str]) -> str:
+    def relinked(match: re.Match[str]) -> str:
         words, target = match.groups()
         if re.match(r"[a-z]+:|#", target):
             return match[0]
@@ -56,7 +56,7 @@ def linked(text: str, uri: str) -> str:
     # code is left alone; what follows its language is for the tests
     parts = re.split(r"(^```.*?^```$|^(?:    [^\n]*\n)+)", text, flags=re.S | re.M)
     return "".join(
-        re.sub(r"\A```(\w+) .*", r"```\1", part) if n % 2 else _LINK.sub(one, part) for n, part in enumerate(parts)
+        re.sub(r"\A```(\w+) .*", r"```\1", part) if n % 2 else _LINK.sub(relinked, part) for n, part in enumerate(parts)
     )
 
 

@@ -211,7 +211,7 @@ class StoryRun:
         keys, values = key_serde(source, registry), value_serde(source, registry)
         rows: list[tuple[Any, Row | None]] = []
 
-        def one(record: Record) -> tuple[Any, Row | None]:
+        def read(record: Record) -> tuple[Any, Row | None]:
             key: Any = None
             row: Row = {}
             if record.key is not None and source.schema.key:
@@ -228,7 +228,7 @@ class StoryRun:
         deadline = time.monotonic() + TIMEOUT_S
         with TopicReader(self._servers, source.topic) as reader:
             while not is_enough(rows) and time.monotonic() < deadline:
-                rows += [one(record) for record in reader.poll_batch(0.5)]
+                rows += [read(record) for record in reader.poll_batch(0.5)]
         return rows
 
 
