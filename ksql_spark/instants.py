@@ -50,6 +50,13 @@ INTERVAL_FIELDS = ("PG_MONTHS", "PG_DAYS", "PG_MILLISECONDS")
 #: zones that PostgreSQL leaves out behind a date and a time of a day
 _ZONED_DATE = re.compile(r"(\d{4}-\d\d-\d\d) ?[+-]\d\d(?::?\d\d)?$")
 _ZONE = re.compile(r" ?(Z|[+-]\d\d(?::?\d\d)*)$")
+_UTC = re.compile(r" ?(?:UTC|GMT|Z)$", re.IGNORECASE)
+
+
+def _iso(text: str) -> str:
+    """PostgreSQL's text of a time or date in ISO 8601, as far as it is known: of ``epoch``, and of UTC by name."""
+    stripped = text.strip()
+    return "1970-01-01" if stripped.lower() == "epoch" else _UTC.sub("Z", stripped)
 
 
 def read_timestamp(text: str) -> str | None:
@@ -57,9 +64,11 @@ def read_timestamp(text: str) -> str | None:
 
     >>> read_timestamp("2024-02-29 12:00+02"), read_timestamp("2024-02-29"), read_timestamp("noon")
     ('2024-02-29T10:00:00.000', '2024-02-29T00:00:00.000', None)
+    >>> read_timestamp("2024-02-29 12:00:00 UTC"), read_timestamp("epoch")
+    ('2024-02-29T12:00:00.000', '1970-01-01T00:00:00.000')
     """
     try:
-        timestamp = datetime.datetime.fromisoformat(text.strip())
+        timestamp = datetime.datetime.fromisoformat(_iso(text))
         if timestamp.tzinfo is not None:
             timestamp = timestamp.astimezone(datetime.UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
@@ -74,7 +83,7 @@ def read_date(text: str) -> str | None:
     ('2024-02-29', '2024-02-29', None)
     """
     try:
-        return datetime.datetime.fromisoformat(_ZONED_DATE.sub(r"\1", text.strip())).date().isoformat()
+        return datetime.datetime.fromisoformat(_ZONED_DATE.sub(r"\1", _iso(text))).date().isoformat()
     except ValueError:
         return None
 

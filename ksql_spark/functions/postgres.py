@@ -997,6 +997,8 @@ CALLED: dict[str, str] = {
     "BTRIM": "PG_BTRIM", "LTRIM": "PG_LTRIM", "MOD": "PG_MODULO", "OVERLAY": "PG_OVERLAY",
     "RTRIM": "PG_RTRIM", "SIMILAR_TO": "PG_SIMILAR_TO", "SPLIT_PART": "PG_SPLIT_PART",
 }  # fmt: skip
+#: texts that PostgreSQL reads as a time by the clock -> how many days from today; None: this moment
+_DAYS: dict[str, int | None] = {"now": None, "yesterday": -1, "today": 0, "tomorrow": 1}
 _TO_KSQL = "SET ksql.sql.dialect = 'ksqldb' gives KSQL's."
 
 
@@ -1018,6 +1020,13 @@ def meant(
             return node
         case Cast(Literal(int() as value, kind), target) if kind == INTEGER and target == BIGINT:
             return Literal(value, BIGINT)
+        case Cast(Literal(str() as text), target) if (
+            target in (DATE, TIMESTAMP) and (word := text.strip().lower()) in _DAYS
+        ):
+            now = resolve("NOW", [])
+            days = _DAYS[word]
+            moment = now if days is None else resolve("PG_DATE_ADD", [Cast(now, DATE), Literal(days, INTEGER)])
+            return moment if moment.type == target else Cast(moment, target)
         case Cast(Literal(str() as text), target) if (read := _TIMES.get(target)) is not None:
             # a constant, which look-ups by key need
             is_far = re.match(r"\s*\d+:\d+" if target == TIME else r"\s*\d+-\d+-\d+", text) is not None

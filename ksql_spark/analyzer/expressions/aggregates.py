@@ -160,7 +160,7 @@ class Aggregates:
             resolved.spec.name,
             tuple(coerce(a, t) for a, t in zip(arguments, resolved.parameter_types, strict=True)),
             resolved.result_type,
-            bool(node.distinct),
+            bool(node.distinct and arguments),
             condition,
             by_arrival=resolved.spec.by_arrival,
             order=order if resolved.spec.by_arrival else (),
