@@ -1029,7 +1029,8 @@ def meant(
             return moment if moment.type == target else Cast(moment, target)
         case Cast(Literal(str() as text), target) if (read := _TIMES.get(target)) is not None:
             # a constant, which look-ups by key need
-            is_far = re.match(r"\s*\d+:\d+" if target == TIME else r"\s*\d+-\d+-\d+", text) is not None
+            form = r"\s*\d+:\d+" if target == TIME else r"\s*(\d+-\d+-\d+|epoch\s*$)"
+            is_far = re.match(form, text, re.IGNORECASE) is not None
             plain = read(text) if is_far else None
             if plain is None:
                 raise refused(

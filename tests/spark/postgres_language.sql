@@ -50,7 +50,7 @@ SELECT MAKE_DATE(2026, 2, 30) FROM orders
 SELECT ordered + INTERVAL '1 hour' * 1.5, ordered + quantity * INTERVAL '1 day', ordered - 0.5 * INTERVAL '1 hour' FROM orders
 SELECT date_bin(INTERVAL '15 minutes', ordered, TIMESTAMP '2001-01-01 00:05:00') FROM orders
 SELECT EXTRACT(WEEK FROM AGE(ordered, ordered)) FROM orders
-SELECT TIMESTAMP 'epoch' + id * INTERVAL '1 second', DATE_TRUNC('hour', (timestamp 'epoch' + (id * 1700000/1000) * interval '1 second')), DATE 'epoch', 'epoch'::timestamptz + id * INTERVAL '1 day' FROM orders
+SELECT TIMESTAMP 'epoch' + id * INTERVAL '1 second', DATE_TRUNC('hour', (timestamp 'epoch' + (id * 1700000/1000) * interval '1 second')), DATE 'epoch', 'epoch'::timestamptz + id * INTERVAL '1 day', CAST('epoch' AS TIMESTAMP), CAST('Epoch ' AS DATE) FROM orders
 SELECT id FROM orders WHERE ordered > 'epoch' AND ordered < TIMESTAMP '2026-01-17 00:00:00 UTC' AND 'now'::timestamp > ordered AND DATE 'tomorrow' - DATE 'yesterday' = 2 AND 'today'::date = CURRENT_DATE AND TIMESTAMP 'today' = 'today'::date
 -- aggregates
 SELECT ARRAY_AGG(DISTINCT customer ORDER BY customer), STRING_AGG(DISTINCT customer, '/' ORDER BY customer), CARDINALITY(ARRAY_AGG(DISTINCT quantity)), COUNT(DISTINCT customer) FROM orders
