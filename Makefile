@@ -26,7 +26,7 @@ CONTAINERS := .venv/.containers
 NODE := console/node_modules/.package-lock.json
 
 .PHONY: help setup run server demo test tests static test-fast test-java test-kafka check lint lint-java types contracts fmt clean
-.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-containers docs-site cases faults fuzz metamorphic exactly-once docs latency nexmark nexmark-report plans release lock
+.PHONY: console console-pictures test-console check-console pom test-long test-stories test-cluster test-dbt test-jupyter test-tools test-containers docs-site cases faults fuzz metamorphic exactly-once docs latency nexmark nexmark-report plans release lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -127,6 +127,14 @@ test-containers: setup $(CONTAINERS) ## the image, the compose files and the pod
 test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, and in Chromium, on a real server
 	@[ -x build/jupyter/bin/jupyter-lab ] || { $(BIN)/python -m venv build/jupyter && build/jupyter/bin/pip install --quiet jupyterlab; }
 	@$(BIN)/python -m pytest -q tests/integration/clients/test_jupyterlab.py $(ARGS)
+
+# what a release of Superset needs and does not ask for is named; Cube and Evidence are the newest whose packages are complete
+# on npm: newer ones load machine code from GitHub, and DuckDB's extensions from its own site
+test-tools: setup $(NODE) ## Superset, Cube, Evidence and a page of one's own, installed in build/, on a real server and in Chromium
+	@[ -x build/superset/bin/superset ] || { $(BIN)/python -m venv build/superset && build/superset/bin/pip install --quiet 'apache-superset==6.1.*' psycopg2-binary cachetools rich 'flask-caching<2.4'; }
+	@[ -d build/cube/node_modules ] || { mkdir -p build/cube && cd build/cube && npm install --silent --no-audit --no-fund --ignore-scripts $(foreach one,server postgres-driver,@cubejs-backend/$(one)@0.31.69); }
+	@[ -d build/evidence/node_modules ] || { mkdir -p build/evidence && cd build/evidence && npm install --silent --no-audit --no-fund $(foreach one,evidence@39.1.13 postgres@1.0.6 core-components@4.8.10 sdk@1.4.5,@evidence-dev/$(one)) typescript@5.4.2; }
+	@$(BIN)/python -m pytest -q tests/integration/dashboards $(ARGS)
 
 lint: $(STATIC) ## style, with ruff
 	@echo "== ruff"

@@ -4,6 +4,8 @@ SELECT o.id, p.id FROM orders o, (SELECT id FROM orders) "o 2", orders "p" WHERE
 WITH "any text" (a) AS (SELECT id FROM orders) SELECT a AS select, a AS table, a AS seconds FROM "any text"
 SELECT 1 / 3.0 + 0 AS a, 7 / 2.0 * 2 + 1 AS b, customer || NULL || 'x' AS c, amount * 2 / 3 + 1 AS d FROM orders
 SELECT amount / (id - 1) + 1 FROM orders
+SELECT DATE_TRUNC('day', ordered) AS windowstart, SUM(quantity) AS rowtime FROM orders GROUP BY DATE_TRUNC('day', ordered) ORDER BY windowstart
+SELECT rowtime, s.windowstart + 1 FROM (SELECT id AS windowstart, customer AS rowtime FROM orders) s WHERE rowtime = 'ann' AND windowstart > 1
 -- texts
 SELECT SUBSTRING(customer FROM 2 FOR 1), SUBSTRING(customer FROM 2), SUBSTRING(customer FOR 2), SUBSTRING(customer, 1, 2) FROM orders
 SELECT SUBSTRING(customer FROM '(n)(.?)'), SUBSTRING(customer FROM 'n+'), SUBSTRING(customer FROM 'b.*$') FROM orders

@@ -71,6 +71,8 @@ def item_name(
     bound: Expression,
     names: Names,
     is_ambiguous: Callable[[str], bool] = lambda name: False,
+    *,
+    is_free: bool = False,
 ) -> str:
     """The name of a result column: its alias, the column's or field's own name, or a generated one.
 
@@ -79,6 +81,7 @@ def item_name(
         bound: its expression.
         names: generates names.
         is_ambiguous: whether several sources have a column of that name; the result then has the unique one.
+        is_free: whether an alias may be the name of a pseudo column, as for PostgreSQL's clients.
 
     Raises:
         KsqlError: COLUMN_RESERVED.
@@ -89,7 +92,7 @@ def item_name(
     own = written.name if isinstance(written, exp.Column) and isinstance(bound, ColumnRef) else None
     alias = node.alias_name
     if alias is not None:
-        if alias in RESERVED_COLUMNS and alias != own:
+        if alias in RESERVED_COLUMNS and alias != own and not is_free:
             raise reserved_alias(alias, node)
         return alias
     if own is not None and isinstance(bound, ColumnRef):

@@ -308,7 +308,7 @@ def _sides(left: exp.Expr, right: exp.Expr, scope: Scope) -> tuple[Expression, E
 
 def _timestamp(node: exp.Expr, other: exp.Expr, scope: Scope) -> Expression:
     """``node`` bound, beside ``other`` in a comparison."""
-    return bind_moment(node, scope) if _is_moment(other) else bind_expression(node, scope)
+    return bind_moment(node, scope) if _is_moment(other, scope) else bind_expression(node, scope)
 
 
 def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
@@ -328,10 +328,12 @@ def bind_moment(node: exp.Expr, scope: Scope) -> Expression:
     return bound
 
 
-def _is_moment(node: exp.Expr) -> bool:
+def _is_moment(node: exp.Expr, scope: Scope) -> bool:
     while isinstance(node, exp.Paren):
         node = node.this
-    return isinstance(node, exp.Column) and node.name in _MOMENTS
+    is_named = isinstance(node, exp.Column) and node.name in _MOMENTS
+    # PostgreSQL's clients may give the name to anything
+    return is_named and (not scope.postgres or bind_expression(node, scope).type == BIGINT)
 
 
 def _between(node: exp.Between, scope: Scope) -> Expression:

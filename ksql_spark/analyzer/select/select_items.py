@@ -74,7 +74,9 @@ def bind_items(
                     bound = typed_null(bound, STRING)
                 if scope.postgres and contains_interval(bound.type):
                     bound = _interval(bound, node)
-                name = _merged_name(node, scope) or item_name(node, bound, names, is_ambiguous)
+                name = _merged_name(node, scope) or item_name(
+                    node, bound, names, is_ambiguous, is_free=scope.postgres
+                )
                 items.append(Item(name, bound, node))
     return items
 
