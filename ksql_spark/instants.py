@@ -54,7 +54,7 @@ _UTC = re.compile(r" ?(?:UTC|GMT|Z)$", re.IGNORECASE)
 
 
 def _iso(text: str) -> str:
-    """PostgreSQL's text of a time or date in ISO 8601, as far as it is known: of ``epoch``, and of UTC by name."""
+    """A text of PostgreSQL as ISO 8601 has it, where it is ``epoch`` or names UTC behind a time."""
     stripped = text.strip()
     return "1970-01-01" if stripped.lower() == "epoch" else _UTC.sub("Z", stripped)
 

@@ -1025,7 +1025,9 @@ def meant(
         ):
             now = resolve("NOW", [])
             days = _DAYS[word]
-            moment = now if days is None else resolve("PG_DATE_ADD", [Cast(now, DATE), Literal(days, INTEGER)])
+            if days is None:
+                return now if target == TIMESTAMP else Cast(now, target)
+            moment = resolve("PG_DATE_ADD", [Cast(now, DATE), Literal(days, INTEGER)])
             return moment if moment.type == target else Cast(moment, target)
         case Cast(Literal(str() as text), target) if (read := _TIMES.get(target)) is not None:
             # a constant, which look-ups by key need

@@ -1,1 +1,1 @@
-"""Tools in which people look at tables, on a real server's port for PostgreSQL's clients (make test-tools)."""
+"""Tools in which people look at tables, on PostgreSQL's port of a real server (make test-tools)."""

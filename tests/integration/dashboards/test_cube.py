@@ -1,4 +1,4 @@
-"""Cube, installed in build/cube: a model from the catalog, measures, filters, times; a pre-aggregation is refused."""
+"""Cube, installed in build/cube: a model from the catalog, measures, filters, times, a pre-aggregation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Cube:
         self._client = httpx.Client(base_url=url, timeout=TIMEOUT_S, headers={"Authorization": token})
 
     def rows(self, **query: Any) -> list[tuple[Any, ...]]:
-        """The rows of a query, numbers as they are; a time once, by its granularity. Raises AssertionError."""
+        """The rows of a query; a time once, by its granularity. Raises AssertionError for an error."""
         while True:
             answer = self._client.post("/cubejs-api/v1/load", json={"query": query}).json()
             if answer.get("error") != "Continue wait":
@@ -125,7 +125,8 @@ def test_measures_and_dimensions(world: tuple[Sales, Cube]) -> None:
         order={"More.zone": "asc"},
     )
     expected = server.expected(
-        "SELECT zone, SUM(amount), SUM(amount * price)::DOUBLE, AVG(price), COUNT(*) FROM sales GROUP BY zone ORDER BY zone"
+        "SELECT zone, SUM(amount), SUM(amount * price)::DOUBLE, AVG(price), COUNT(*) FROM sales"
+        " GROUP BY zone ORDER BY zone"
     )
     assert rows == [same(one) for one in expected]
     (windows,) = cube.rows(measures=["PerDay.count"])
@@ -138,7 +139,9 @@ def same(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(pytest.approx(value) if isinstance(value, float) else value for value in row)
 
 
-@pytest.mark.parametrize("granularity", ["second", "minute", "hour", "day", "week", "month", "quarter", "year"])
+@pytest.mark.parametrize(
+    "granularity", ["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
+)
 def test_a_granularity(world: tuple[Sales, Cube], granularity: str) -> None:
     server, cube = world
     time = {"dimension": "Sales.soldAt", "dateRange": FORTNIGHT, "granularity": granularity}
@@ -159,7 +162,8 @@ def test_times(world: tuple[Sales, Cube]) -> None:
     # summer time begins on March 8
     assert one == (
         server.number(
-            "SELECT SUM(amount) FROM sales WHERE sold_at >= '2026-03-02 08:00' AND sold_at < '2026-03-16 07:00'"
+            "SELECT SUM(amount) FROM sales"
+            " WHERE sold_at >= '2026-03-02 08:00' AND sold_at < '2026-03-16 07:00'"
         ),
     )
 
@@ -189,9 +193,12 @@ def test_a_filter(
     server, cube = world
     found = {"member": f"More.{member}", "operator": operator, **({"values": values} if values else {})}
     (one,) = cube.rows(measures=["More.zones", "More.count"], filters=[found], segments=["More.large"])
-    assert one == server.expected(
-        f"SELECT COUNT(DISTINCT zone), COUNT(*) FROM sales WHERE {condition} AND amount > 5"
-    )[0]
+    assert (
+        one
+        == server.expected(
+            f"SELECT COUNT(DISTINCT zone), COUNT(*) FROM sales WHERE {condition} AND amount > 5"
+        )[0]
+    )
 
 
 def test_a_pre_aggregation_is_refused_with_a_reason(world: tuple[Sales, Cube]) -> None:

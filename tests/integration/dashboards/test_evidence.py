@@ -81,7 +81,8 @@ def test_a_page_with_three_queries(tmp_path: Path) -> None:
                 timeout=1200,
             )
             assert done.returncode == 0, done.stdout + done.stderr
-        days = "SELECT strftime(sold_at::DATE, '%Y-%m-%d'), COUNT(*)::TEXT FROM sales GROUP BY 1 ORDER BY 1 LIMIT 5"
+        day = "strftime(sold_at::DATE, '%Y-%m-%d')"
+        days = f"SELECT {day}, COUNT(*)::TEXT FROM sales GROUP BY 1 ORDER BY 1 LIMIT 5"
         zones = f"SELECT zone, n::TEXT, revenue::DECIMAL(12, 2)::TEXT FROM ({ZONES}) AS z ORDER BY zone"
         expected = {
             "total": server.number("SELECT SUM(amount) FROM sales WHERE sold_at >= '2026-03-10'"),

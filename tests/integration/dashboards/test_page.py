@@ -21,7 +21,9 @@ def test_a_page_that_follows_a_table(tmp_path: Path) -> None:
     threading.Thread(target=pages.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{pages.server_port}"
     try:
-        with ServerProcess(tmp_path / "data", environment={"KSQL_KSQL_SERVER_ALLOWED_ORIGINS": url}) as server:
+        with ServerProcess(
+            tmp_path / "data", environment={"KSQL_KSQL_SERVER_ALLOWED_ORIGINS": url}
+        ) as server:
             server.ready().execute(
                 "CREATE TABLE stock (item STRING PRIMARY KEY, amount INT)"
                 " WITH (KAFKA_TOPIC = 'stock', VALUE_FORMAT = 'JSON', PARTITIONS = 1);"
