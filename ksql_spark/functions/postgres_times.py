@@ -416,6 +416,13 @@ def _numbered(args: Sequence[str], types: Types) -> str:
     return lets(args, of)
 
 
+def _truncated_date(arguments: list[Expression], resolve: Resolve) -> Expression | None:
+    """DATE_TRUNC of a DATE, which PostgreSQL takes as a time with a zone."""
+    if [a.type for a in arguments] != [STRING, DATE]:
+        return None
+    return zoned(resolve("PG_DATE_TRUNC", [arguments[0], Cast(arguments[1], TIMESTAMP)]))
+
+
 def _named(name: str) -> Callable[[list[Expression], Resolve], Expression]:
     return lambda arguments, resolve: resolve(name, arguments)
 
@@ -427,6 +434,7 @@ CALLED: dict[str, Callable[[list[Expression], Resolve], Expression | None]] = {
     "DATE_PART": lambda arguments, resolve: (
         None if (part := _extracted(arguments, resolve)) is None else Cast(part, DOUBLE)
     ),
+    "DATE_TRUNC": _truncated_date,
     "EXTRACT": _extracted,
     "GENERATE_SERIES": _series,
     "MAKE_DATE": _named("PG_MAKE_DATE"),

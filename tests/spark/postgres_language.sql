@@ -50,6 +50,8 @@ SELECT EXTRACT(YEAR FROM AGE(ordered, TIMESTAMP '2020-05-05')), EXTRACT(MONTH FR
 SELECT MAKE_DATE(2026, 2, 28), MAKE_TIMESTAMP(2026, 1, 2, 3, 4, 5.5), ordered + make_interval(days => 10), ordered - make_interval(hours => quantity), ordered + make_interval(0, 1), ordered + make_interval(secs => 1.5) FROM orders
 SELECT MAKE_DATE(2026, 2, 30) FROM orders
 SELECT ordered + INTERVAL '1 hour' * 1.5, ordered + quantity * INTERVAL '1 day', ordered - 0.5 * INTERVAL '1 hour' FROM orders
+SELECT DATE_TRUNC('month', day), DATE_TRUNC('week', day) AS week, DATE_TRUNC('century', day), DATE_TRUNC('day', day) AT TIME ZONE 'UTC' FROM orders
+SELECT DATE_TRUNC('month', day) AS month, COUNT(*) FROM orders GROUP BY DATE_TRUNC('month', day) ORDER BY month
 SELECT date_bin(INTERVAL '15 minutes', ordered, TIMESTAMP '2001-01-01 00:05:00') FROM orders
 SELECT EXTRACT(WEEK FROM AGE(ordered, ordered)) FROM orders
 SELECT TIMESTAMP 'epoch' + id * INTERVAL '1 second', DATE_TRUNC('hour', (timestamp 'epoch' + (id * 1700000/1000) * interval '1 second')), DATE 'epoch', 'epoch'::timestamptz + id * INTERVAL '1 day', CAST('epoch' AS TIMESTAMP), CAST('Epoch ' AS DATE) FROM orders

@@ -69,3 +69,15 @@ GROUP BY {text};
 SELECT {text} AS {text}, sum({number}) * 1.0 / sum(sum({number})) OVER () AS share
 FROM public.{table}
 GROUP BY {text};
+-- a line by month of dates
+SELECT DATE_TRUNC('month', {date}) AS {date}, count(*) AS count
+FROM public.{table}
+WHERE {date} >= TO_DATE('2026-01-01', 'YYYY-MM-DD')
+GROUP BY DATE_TRUNC('month', {date})
+LIMIT 10000;
+-- a line by day of seconds since 1970
+SELECT DATE_TRUNC('day', (timestamp 'epoch' + {number} * interval '1 second')) AS {number}, count(*) AS count
+FROM public.{table}
+WHERE {number} >= 0
+GROUP BY DATE_TRUNC('day', (timestamp 'epoch' + {number} * interval '1 second'))
+LIMIT 10000;

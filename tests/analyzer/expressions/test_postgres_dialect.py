@@ -59,6 +59,7 @@ def test_types_of_expressions(store: MetaStore, expression: str, type_: str, ksq
         ("SUM(n) / COUNT(*)", "DECIMAL(38, 20)", "BIGINT"),
         ("SUM(n) FILTER (WHERE d > 1)", "DECIMAL(38, 0)", "BIGINT"),
         ("SUM(n) OVER (ORDER BY k)", "DECIMAL(38, 0)", "BIGINT"),
+        ("ARRAY_AGG(DISTINCT s)", "ARRAY<STRING>", "ARRAY<STRING>"),
     ],
 )
 def test_types_of_aggregates(store: MetaStore, expression: str, type_: str, ksql: str) -> None:
@@ -122,6 +123,9 @@ def test_nulls_are_the_largest(store: MetaStore, order: str, is_first: bool) -> 
         ("TO_CHAR(dt, 'YYYY')", "STRING"),
         ("AGE(dt, dt)", "STRUCT<`PG_MONTHS` INTEGER, `PG_DAYS` INTEGER, `PG_MILLISECONDS` BIGINT>"),
         ("EXTRACT(EPOCH FROM NOW() - LOCALTIMESTAMP)", "DECIMAL(25, 6)"),
+        ("DATE_TRUNC('day', dt)", "TIMESTAMP"),
+        ("CAST('tomorrow' AS DATE) - CAST(' Yesterday' AS DATE)", "INTEGER"),
+        ("n AS rowtime", "BIGINT"),
     ],
 )
 def test_types_of_what_ksql_has_not(store: MetaStore, expression: str, type_: str) -> None:
@@ -137,6 +141,7 @@ def test_types_of_what_ksql_has_not(store: MetaStore, expression: str, type_: st
         ("TO_TIMESTAMP('2026-01-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')", "2026-01-01T00:00:00.000"),
         ("TO_TIMESTAMP('1 Feb 26 1:30 PM', 'DD Mon YY HH12:MI AM')", "2026-02-01T13:30:00.000"),
         ("TIMESTAMP '2026-01-01' AT TIME ZONE 'UTC'", "2026-01-01T00:00:00.000"),
+        ("CAST('Epoch ' AS TIMESTAMP)", "1970-01-01T00:00:00.000"),
     ],
 )
 @pytest.mark.parametrize("column", ["ts", "ROWTIME"])
@@ -183,3 +188,13 @@ def test_forms_that_stand_for_unknown_functions_are_refused_in_their_place(store
             bind(f"SELECT {expression} FROM t;", store)
         position = caught.value.position
         assert position is not None and (position.column, position.length) == place
+
+
+@pytest.mark.parametrize("bound", ["'2026-01-01'", "TO_TIMESTAMP('2026-01-01', 'YYYY-MM-DD')", "NOW()"])
+def test_a_column_may_have_the_name_of_a_pseudo_column(store: MetaStore, bound: str) -> None:
+    days = "SELECT DATE_TRUNC('day', dt) AS windowstart, SUM(n) AS n FROM t GROUP BY DATE_TRUNC('day', dt)"
+    query = f"SELECT windowstart FROM ({days}) AS s WHERE windowstart >= {bound} ORDER BY windowstart;"
+    job = bind(query, store, **POSTGRES)
+    assert [(column.name, str(column.type)) for column in job.root.schema.columns] == [
+        ("WINDOWSTART", "TIMESTAMP")
+    ]
