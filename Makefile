@@ -133,7 +133,7 @@ test-jupyter: setup $(NODE) ## %ksql in JupyterLab, installed in build/jupyter, 
 test-tools: setup $(NODE) ## Superset, Cube, Evidence and a page of one's own, installed in build/, on a real server and in Chromium
 	@[ -x build/superset/bin/superset ] || { $(BIN)/python -m venv build/superset && build/superset/bin/pip install --quiet 'apache-superset==6.1.*' psycopg2-binary cachetools rich 'flask-caching<2.4'; }
 	@[ -d build/cube/node_modules ] || { mkdir -p build/cube && cd build/cube && npm install --silent --no-audit --no-fund --ignore-scripts $(foreach one,server postgres-driver,@cubejs-backend/$(one)@0.31.69); }
-	@[ -d build/evidence/node_modules ] || { mkdir -p build/evidence && cd build/evidence && npm install --silent --no-audit --no-fund $(foreach one,evidence@39.1.13 postgres@1.0.6 core-components@4.8.10 sdk@1.4.5,@evidence-dev/$(one)) typescript@5.4.2; }
+	@[ -d build/evidence/node_modules ] || { mkdir -p build/evidence && cd build/evidence && echo '{"type": "module"}' >package.json && npm install --silent --no-audit --no-fund $(foreach one,evidence@39.1.13 postgres@1.0.6 core-components@4.8.10 sdk@1.4.5,@evidence-dev/$(one)) typescript@5.4.2; }
 	@$(BIN)/python -m pytest -q tests/integration/dashboards $(ARGS)
 
 lint: $(STATIC) ## style, with ruff
