@@ -416,8 +416,12 @@ def _numbered(args: Sequence[str], types: Types) -> str:
     return lets(args, of)
 
 
-def _truncated_date(arguments: list[Expression], resolve: Resolve) -> Expression | None:
-    """DATE_TRUNC of a DATE, which PostgreSQL takes as a time with a zone."""
+def _truncated(arguments: list[Expression], resolve: Resolve) -> Expression | None:
+    """DATE_TRUNC of a DATE, which PostgreSQL takes as a time with a zone, and by the clock of a zone."""
+    if len(arguments) == 3:
+        unit, moment, zone = arguments
+        local = _in_zone([zone, zoned(Cast(moment, TIMESTAMP) if moment.type == DATE else moment)], resolve)
+        return _in_zone([zone, resolve("PG_DATE_TRUNC", [unit, local])], resolve)
     if [a.type for a in arguments] != [STRING, DATE]:
         return None
     return zoned(resolve("PG_DATE_TRUNC", [arguments[0], Cast(arguments[1], TIMESTAMP)]))
@@ -434,7 +438,7 @@ CALLED: dict[str, Callable[[list[Expression], Resolve], Expression | None]] = {
     "DATE_PART": lambda arguments, resolve: (
         None if (part := _extracted(arguments, resolve)) is None else Cast(part, DOUBLE)
     ),
-    "DATE_TRUNC": _truncated_date,
+    "DATE_TRUNC": _truncated,
     "EXTRACT": _extracted,
     "GENERATE_SERIES": _series,
     "MAKE_DATE": _named("PG_MAKE_DATE"),

@@ -51,6 +51,7 @@ SELECT MAKE_DATE(2026, 2, 28), MAKE_TIMESTAMP(2026, 1, 2, 3, 4, 5.5), ordered + 
 SELECT MAKE_DATE(2026, 2, 30) FROM orders
 SELECT ordered + INTERVAL '1 hour' * 1.5, ordered + quantity * INTERVAL '1 day', ordered - 0.5 * INTERVAL '1 hour' FROM orders
 SELECT DATE_TRUNC('month', day), DATE_TRUNC('week', day) AS week, DATE_TRUNC('century', day), DATE_TRUNC('day', day) AT TIME ZONE 'UTC' FROM orders
+SELECT DATE_TRUNC('day', ordered, 'America/New_York'), DATE_TRUNC('month', day, 'Asia/Tokyo'), DATE_TRUNC('hour', ordered AT TIME ZONE 'UTC', 'Asia/Kolkata'), DATE_TRUNC('week', ordered, 'UTC') FROM orders
 SELECT DATE_TRUNC('month', day) AS month, COUNT(*) FROM orders GROUP BY DATE_TRUNC('month', day) ORDER BY month
 SELECT date_bin(INTERVAL '15 minutes', ordered, TIMESTAMP '2001-01-01 00:05:00') FROM orders
 SELECT EXTRACT(WEEK FROM AGE(ordered, ordered)) FROM orders
