@@ -69,6 +69,17 @@ _BEGINNINGS = {
     "SHOW COLUMNS": "DESCRIBE name lists the columns of a stream or table",
     "SHOW JOBS": "SHOW QUERIES lists the queries that run",
 }
+#: clauses of Flink's CREATE: their words up to the token that is not allowed, or before it -> the alternative
+_FLINK = {
+    (
+        "WATERMARK",
+        "FOR",
+    ): "WITH (TIMESTAMP = 'column') makes a column the time of a row, and GRACE PERIOD of "
+    "a WINDOW says how long it waits for late rows",
+    ("METADATA",): "Each row has ROWTIME, ROWPARTITION and ROWOFFSET without a definition",
+    ("PARTITIONED",): "KEY after the type of a column makes it the record's key, which decides the partition",
+    ("DISTRIBUTED",): "KEY after the type of a column makes it the record's key, which decides the partition",
+}
 #: table functions of Flink
 _WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 #: a part of WINDOW ( … ) -> its words before the duration
@@ -150,6 +161,24 @@ def _table_function(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tu
         "HOPPING, CUMULATIVE and SESSION are others",
         index if is_table else index - 1,
     )
+
+
+def _flink(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple[str, int] | None:
+    """Clauses of Flink's CREATE TABLE, and its computed columns: ``day AS DATE(ts)``."""
+    if not _is_word(tokens[0], "CREATE"):
+        return None
+    for words, hint in _FLINK.items():
+        first = index - len(words) + (len(words) == 1)
+        if tuple(token.text for token in tokens[first : first + len(words)]) == words:
+            return f"Unexpected '{words[0]}'. {hint}", first
+    if _is_word(tokens[index], "AS") and "a type" in expected:
+        name = tokens[index - 1].text
+        return (
+            "Columns are computed by a query: CREATE STREAM … AS SELECT *, expression AS "
+            f"{name} FROM name; NOW() is Flink's PROCTIME()",
+            index,
+        )
+    return None
 
 
 def _comma(tokens: Sequence[Token], index: int, _: Sequence[str]) -> tuple[str, int] | None:
@@ -256,7 +285,7 @@ def _word(tokens: Sequence[Token], index: int, expected: Sequence[str]) -> tuple
 
 
 _RULES: tuple[_Rule, ...] = (
-    _character, _beginning, _table_function, _comma, _word, _window, _offset, _clause, _join, _name,
+    _character, _beginning, _table_function, _flink, _comma, _word, _window, _offset, _clause, _join, _name,
 )  # fmt: skip
 
 

@@ -24,6 +24,14 @@ class Rule:
     choices: tuple[str, ...] = ()
 
 
+#: names that other products have, in upper case -> what to write instead
+INSTEAD = {
+    "BOOTSTRAP.SERVERS": "The server knows its brokers: remove it",
+    "CONNECTOR": "Write KAFKA_TOPIC = 'topic', or SOURCE for a file or a table of a database",
+    "PROPERTIES.BOOTSTRAP.SERVERS": "The server knows its brokers: remove it",
+    "PROPERTIES.GROUP.ID": "Queries know how far they have read without a group: remove it",
+    "SCAN.STARTUP.MODE": "A query says where it begins: START = 'earliest' in WITH of its CREATE … AS SELECT",
+}
 #: name -> rule
 PROPERTIES: dict[str, Rule] = {
     # a folder; of a sink whether it writes one

@@ -364,7 +364,7 @@ CONDITIONS: dict[str, Condition] = {
     "TABLE_FUNCTION_NOT_ALLOWED": Condition(
         40001, "{name} is a table function: it can only be used in SELECT, not in {clause}."
     ),
-    "TIMESTAMP_TEXT": Condition(40001, "Failed to parse {kind} '{text}': expected a form such as {example}."),
+    "TIMESTAMP_TEXT": Condition(40001, "Failed to parse {kind} '{text}'."),
     "TOKEN_TOO_OLD": Condition(
         40001,
         "The continuation token is too old: {reason}. Send the query without a token: it starts anew.",

@@ -9,7 +9,6 @@ User functions belong to a server, and a process may have several servers: ``wit
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -37,7 +36,7 @@ from ksql_spark.functions import (
     url,
 )
 from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
-from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature
+from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature, unquoted_number
 from ksql_spark.functions.spec import NAMELESS, Ambiguous, Kind, Spec
 from ksql_spark.functions.sql_words import INSTEAD
 from ksql_spark.types import (
@@ -311,11 +310,12 @@ def _conversions(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[An
             changed = [*arguments[:at], target, *arguments[at + 1 :]]
             return _takes(spec, changed, [None if i == at else one for i, one in enumerate(literals)])
 
-        if type_ == STRING and (literal is None or _is_number(literal)) and takes(number):
+        unquoted = unquoted_number(literal)
+        if type_ == STRING and (literal is None or unquoted) and takes(number):
             hints.append(
-                f"CAST(… AS {number}) makes a number of a text."
-                if literal is None
-                else f"Write the number without quotes: {str(literal).strip()}."
+                f"Write the number without quotes: {unquoted}."
+                if unquoted
+                else f"CAST(… AS {number}) makes a number of a text."
             )
         if type_ == BIGINT and takes(TIMESTAMP) and not (is_comparison and _has_other_text(literals)):
             hints.append("FROM_UNIXTIME(…) makes a TIMESTAMP of milliseconds.")
@@ -336,13 +336,6 @@ def _takes(spec: Spec, arguments: Sequence[SqlType], literals: Sequence[Any]) ->
     try:
         return spec.typing(arguments, literals) is not None
     except Ambiguous:
-        return False
-
-
-def _is_number(text: Any) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
         return False
 
 

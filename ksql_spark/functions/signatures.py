@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal as PythonDecimal
 from decimal import InvalidOperation
-from typing import Union
+from typing import Any, Union
 
 from ksql_spark.types import (
     BIGINT,
@@ -351,6 +351,20 @@ def number_type(text: str) -> SqlType | None:
     scale = max(0, -exponent)
     precision = max(len(digits) + max(0, exponent), scale)
     return Decimal(precision, scale) if precision <= 38 else DOUBLE
+
+
+#: what a literal number looks like, and a sign before it
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+
+
+def unquoted_number(literal: Any) -> str | None:
+    """The number that a text literal has between its quotes, as KSQL writes it; None if it has none.
+
+    >>> unquoted_number(" 1.5 "), unquoted_number("1e5"), unquoted_number("1_000"), unquoted_number("x")
+    ('1.5', '1e5', None, None)
+    """
+    text = literal.strip() if isinstance(literal, str) else ""
+    return text if _NUMBER.fullmatch(text) else None
 
 
 def with_text(common: SqlType, text: str) -> SqlType | None:

@@ -66,6 +66,14 @@ SUBSCRIBE TO t;
 SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR));
 -- 1:15 Windows are a clause after the source: FROM name WINDOW TUMBLING (SIZE 1 HOUR) … GROUP BY …
 SELECT * FROM TUMBLE(t, ts, INTERVAL '1 HOUR');
+-- 1:46 Unexpected 'WATERMARK'. WITH (TIMESTAMP = 'column') makes a column the time of a row
+CREATE STREAM s (id STRING KEY, t TIMESTAMP, WATERMARK FOR t AS t - INTERVAL '5' SECOND);
+-- 1:34 Unexpected 'METADATA'. Each row has ROWTIME, ROWPARTITION and ROWOFFSET without a definition
+CREATE STREAM s (ts TIMESTAMP(3) METADATA FROM 'timestamp');
+-- 1:37 Columns are computed by a query: CREATE STREAM … AS SELECT *, expression AS NOW FROM name
+CREATE STREAM s (id STRING KEY, now AS PROCTIME());
+-- 1:33 Unexpected 'PARTITIONED'. KEY after the type of a column makes it the record's key
+CREATE STREAM s (id STRING KEY) PARTITIONED BY (id);
 -- 1:13 The syntax is EXPLAIN ROW FROM name WHERE condition.
 EXPLAIN ROW customers WHERE id = 1;
 -- 1:21 The syntax is EXPLAIN MISSING ROW FROM name WHERE condition.

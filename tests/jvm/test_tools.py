@@ -33,3 +33,13 @@ def test_with_a_runtime_only_the_format_is_not_checked(monkeypatch, capsys, tmp_
 def test_other_words_are_refused(arguments, capsys):
     assert tools.main(arguments) == 2
     assert "lint|format|test" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_it_without_a_traceback(monkeypatch, capsys):
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tools, "java_binary", Path)
+    monkeypatch.setattr(tools, "test", interrupted)
+    assert tools.main(["test"]) == 130
+    assert capsys.readouterr() == ("", "")

@@ -87,6 +87,8 @@ def main(arguments: Sequence[str]) -> int:
     except KsqlError as error:
         print(error.message, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:  # Java gets it, too
+        return 130
 
 
 def lint() -> int:

@@ -41,8 +41,30 @@ def epoch_ms(text: str) -> int | None:
     return (moment + timedelta(days=hour // 24) - _EPOCH) // timedelta(milliseconds=1)
 
 
-#: a text of each type, for messages
-EXAMPLES = {"TIMESTAMP": "2020-02-23T23:45", "DATE": "2020-02-23", "TIME": "23:45"}
+#: how each type is written
+FORMS = {
+    "TIMESTAMP": "A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00",
+    "DATE": "A DATE is written as 2020-02-23",
+    "TIME": "A TIME is written as 23:45:10.250",
+}
+
+
+def advice(text: str, kind: str) -> str:
+    """A sentence about how to write ``text``, which is no ``kind``: TIMESTAMP, DATE or TIME.
+
+    >>> advice("2026-03-01 10:00:00", "TIMESTAMP")
+    "Write T between the date and the time: '2026-03-01T10:00:00'."
+    >>> advice("2026-03-01T10:00", "DATE")
+    "A DATE has no time: write '2026-03-01'."
+    """
+    day, _, time = text.strip().replace(" ", "T", 1).partition("T")
+    if kind == "TIMESTAMP" and time and is_possible(f"{day}T{time}", kind):
+        return f"Write T between the date and the time: '{day}T{time}'."
+    if kind == "DATE" and time and is_possible(day, kind):
+        return f"A DATE has no time: write '{day}'."
+    if kind == "TIME" and time and is_possible(day, "DATE") and is_possible(time, kind):
+        return f"A TIME has no date: write '{time}'."
+    return f"{FORMS[kind]}; parts at its end may be missing."
 
 
 def is_possible(text: str, kind: str) -> bool:

@@ -14,7 +14,7 @@ from ksql_spark.analyzer.relations.windows import bind_calendar
 from ksql_spark.errors import KsqlError, nearest
 from ksql_spark.formats import CAPABILITIES, ENVELOPES
 from ksql_spark.grammar import nodes
-from ksql_spark.grammar.with_properties import CREATE_AS, PROPERTIES
+from ksql_spark.grammar.with_properties import CREATE_AS, INSTEAD, PROPERTIES
 from ksql_spark.grammar.words import CALENDAR_UNITS
 from ksql_spark.metastore.sources import TABLE, FormatSpec, TimestampColumn, Windowing
 from ksql_spark.plan.queries import Start, TopicOffset
@@ -609,10 +609,9 @@ def _checked(name: str, node: nodes.Property, statement: str) -> Any:
     rule = PROPERTIES.get(name)
     if rule is None:
         near = nearest(name, [k for k, r in PROPERTIES.items() if statement in r.where])
-        raise failure(
-            "PROPERTY_IN_WITH", node, name=name, reason="it is not a valid property name",
-            hint=f"Did you mean {near}?" if near else None,
-        )  # fmt: skip
+        hint = f"{INSTEAD[name]}." if name in INSTEAD else f"Did you mean {near}?" if near else None
+        reason = "it is not a valid property name"
+        raise failure("PROPERTY_IN_WITH", node, name=name, reason=reason, hint=hint)
     if statement not in rule.where:
         places = " and ".join(sorted(rule.where))
         raise failure("PROPERTY_IN_WITH", node, name=name, reason=f"it is only allowed in {places}")

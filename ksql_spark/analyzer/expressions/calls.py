@@ -114,7 +114,7 @@ def with_times(comparison: Call, node: exp.Expr) -> Call:
         match argument:
             case TryCast():
                 continue  # NULL instead
-            case Cast(Literal(str(text)), type_) if str(type_) in timestamp_text.EXAMPLES:
+            case Cast(Literal(str(text)), type_) if str(type_) in timestamp_text.FORMS:
                 if not timestamp_text.is_possible(text, str(type_)):
                     raise no_time(text, str(type_), node)
     return comparison
@@ -122,8 +122,8 @@ def with_times(comparison: Call, node: exp.Expr) -> Call:
 
 def no_time(text: str, kind: str, node: exp.Expr) -> KsqlError:
     """The error for a text that is no date or time."""
-    example = timestamp_text.EXAMPLES[kind]
-    return failure("TIMESTAMP_TEXT", node, text=text, kind=kind.lower(), example=example)
+    hint = timestamp_text.advice(text, kind)
+    return failure("TIMESTAMP_TEXT", node, text=text, kind=kind.lower(), hint=hint)
 
 
 def dereference(operand: Expression, field: str, node: exp.Expr) -> FieldRef:

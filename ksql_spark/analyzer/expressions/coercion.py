@@ -5,14 +5,13 @@ The functions map bound expressions to bound expressions; conversions become Cas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
 from ksql_spark.analyzer.base.failures import Placed, failure, invalid
 from ksql_spark.expressions import Call, Cast, Expression, Lambda, Literal, MakeStruct, Members
-from ksql_spark.functions.signatures import boolean_of, common_type, implicit_cost, with_text
+from ksql_spark.functions.signatures import boolean_of, common_type, implicit_cost, unquoted_number, with_text
 from ksql_spark.types import (
     BIGINT,
     BOOLEAN,
@@ -31,8 +30,6 @@ from ksql_spark.types import (
     Struct,
     is_numeric,
 )
-
-_NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*")
 
 
 def coerce(node: Expression, target: SqlType) -> Expression:
@@ -238,8 +235,8 @@ def _requoted(node: Expression, target: SqlType) -> str | None:
     """Advice where a literal has quotes that it should not have, or lacks them."""
     if not isinstance(node, Literal):
         return None
-    if node.type == STRING and is_numeric(target) and _NUMBER.fullmatch(str(node.value)):
-        return f"Write the number without quotes: {str(node.value).strip()}."
+    if node.type == STRING and is_numeric(target) and (number := unquoted_number(node.value)):
+        return f"Write the number without quotes: {number}."
     if is_numeric(node.type) and target == STRING:
         return f"Write the text in quotes: '{node.value}'."
     return None

@@ -149,7 +149,8 @@ def moment_ms(node: exp.Expr) -> int:
         return node.value
     ms = timestamp_text.epoch_ms(str(node.this))
     if ms is None:
-        raise invalid(f"Expected an ISO 8601 time or milliseconds since 1970, got '{node.this}'.", node)
+        reason = f"Expected an ISO 8601 time or milliseconds since 1970, got '{node.this}'."
+        raise invalid(reason, node, hint=timestamp_text.advice(str(node.this), "TIMESTAMP"))
     return ms
 
 

@@ -43,11 +43,13 @@ class Conversion(NamedTuple):
         result: the expression.
         operand: what it converts.
         type: of the result.
+        at: of which value of the row it is a part, from 0.
     """
 
     result: Expression
     operand: Expression
     type: SqlType
+    at: int
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class BoundRow:
     @property
     def conversions(self) -> tuple[Conversion, ...]:
         """The conversions of values or their members, to columns' types or by the statement's CASTs."""
-        return tuple(one for _, value in self.values for one in _conversions(value))
+        return tuple(one for at, (_, value) in enumerate(self.values) for one in _conversions(value, at))
 
 
 @dataclass(frozen=True)
@@ -108,21 +110,21 @@ def violation(
     return error
 
 
-def _conversions(value: Expression) -> Iterator[Conversion]:
+def _conversions(value: Expression, at: int) -> Iterator[Conversion]:
     match value:
         case TryCast():
             return
         case Cast(operand, type_) if not (isinstance(operand, Literal) and operand.value is None):
-            yield Conversion(value, operand, type_)
-            yield from _conversions(operand)
+            yield Conversion(value, operand, type_, at)
+            yield from _conversions(operand, at)
         case Call("PARSE_JSON", (operand,), type_):
-            yield Conversion(value, operand, type_)
+            yield Conversion(value, operand, type_, at)
         case Call("ARRAY" | "MAP", members, _):
             for member in members:
-                yield from _conversions(member)
+                yield from _conversions(member, at)
         case MakeStruct(fields, _):
             for _, member in fields:
-                yield from _conversions(member)
+                yield from _conversions(member, at)
 
 
 def bind_insert_values(

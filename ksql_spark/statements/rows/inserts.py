@@ -10,7 +10,9 @@ from typing import Any
 
 from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundInsert, BoundRow
-from ksql_spark.analyzer.rows.inserts import violation
+from ksql_spark.analyzer.base import timestamp_text
+from ksql_spark.analyzer.base.failures import invalid
+from ksql_spark.analyzer.rows.inserts import Conversion, violation
 from ksql_spark.entities.commands import RowsInserted
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
@@ -29,7 +31,7 @@ from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.runtime.reading.results import api_value, schema_info
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
-from ksql_spark.types import BIGINT, DOUBLE, INTEGER, STRING, VARIANT
+from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, VARIANT
 
 
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
@@ -52,7 +54,7 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
             admin.require_topic(topic)  # or a topic that is gone would have a subject again
         serdes = writing_serdes(bound.source, context.services.registry)
         for at, values in enumerate(rows):
-            with _failing_at(bound, at):
+            with failing_at(bound.rows[at], _failure(bound, at)):
                 records.append(_record(bound.source, values, now_ms, serdes))
                 if len(rows) > 1:
                     limits.check(records[-1], now_ms)
@@ -79,8 +81,8 @@ def insert_values(statement: InsertValues, context: StatementContext) -> Action:
 
 
 @contextlib.contextmanager
-def _failing_at(bound: BoundInsert, at: int) -> Iterator[None]:
-    """A block about a row, by its place from 0: its ValueErrors become errors of the statement.
+def failing_at(row: BoundRow | None, what: str) -> Iterator[None]:
+    """A block about a row: its ValueErrors become errors of the statement, which begin with ``what``.
 
     Raises:
         KsqlError: INVALID_STATEMENT.
@@ -88,8 +90,26 @@ def _failing_at(bound: BoundInsert, at: int) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        reason = f"Failed to insert values into '{bound.source.name}'. {bound.label(at)}{error}"
-        raise KsqlError("INVALID_STATEMENT", reason=reason) from None
+        node = row.nodes[error.at] if row and row.nodes and isinstance(error, ValueRefused) else None
+        raise invalid(f"{what} {error}", node) from None
+
+
+class ValueRefused(ValueError):
+    """A value that cannot be computed.
+
+    Args:
+        reason: a sentence.
+        at: which value of its row, from 0.
+    """
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.at = at
+
+
+def _failure(bound: BoundInsert, at: int) -> str:
+    """What begins an error of a row, by its place from 0."""
+    return f"Failed to insert values into '{bound.source.name}'. {bound.label(at)}".rstrip()
 
 
 def _record(
@@ -208,7 +228,7 @@ def _values(bound: BoundInsert, context: StatementContext) -> list[dict[str, Any
     counts = iter([len(row) for row in expressions])
     rows = []
     for at, (row, plain) in enumerate(zip(bound.rows, constants, strict=True)):
-        with _failing_at(bound, at):
+        with failing_at(bound.rows[at], _failure(bound, at)):
             if None in plain:
                 values = checked_values(row, list(itertools.islice(evaluated, next(counts))))
             else:
@@ -235,22 +255,30 @@ def checked_values(row: BoundRow, evaluated: Sequence[Any], nulls: Collection[st
         nulls: columns that are NULL, so that what is computed from them is NULL, too.
 
     Raises:
-        ValueError: a value, or a member of one, cannot be computed.
+        ValueRefused: a value, or a member of one, cannot be computed.
     """
     conversions = row.conversions
     count, middle = len(row.values), len(row.values) + len(conversions)
     for one, after, before in zip(conversions, evaluated[count:middle], evaluated[middle:], strict=True):
         is_json_null = one.type == VARIANT and isinstance(before, str) and before.strip() == "null"
         if after is None and before is not None and not is_json_null:
-            raise ValueError(f"{one.operand} is not a valid {one.type}.")
+            raise ValueRefused(_not_valid(one), one.at)
     values = list(evaluated[:count])
-    for (name, expression), value in zip(row.values, values, strict=True):
+    for at, ((name, expression), value) in enumerate(zip(row.values, values, strict=True)):
         computed = expression
         while isinstance(computed, Cast):  # whose own errors were found above
             computed = computed.operand
         if value is None and nullness(computed) is Nullness.ERROR and columns_in(computed).isdisjoint(nulls):
-            raise ValueError(f"{name}: {Failures().cause(computed)}")
+            raise ValueRefused(f"{name}: {Failures().cause(computed)}", at)
     return values
+
+
+def _not_valid(conversion: Conversion) -> str:
+    reason = f"{conversion.operand} is not a valid {conversion.type}."
+    match conversion.operand:
+        case Literal(str(text)) if conversion.type in (DATE, TIME, TIMESTAMP):
+            return f"{reason} {timestamp_text.advice(text, str(conversion.type))}"
+    return reason
 
 
 def _plain(expression: Expression) -> tuple[Any, Callable[[Any], Any]] | None:

@@ -4,7 +4,6 @@ does, and write as INSERT VALUES does.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +11,6 @@ from ksql_spark import analyzer
 from ksql_spark.analyzer import BoundChange, BoundRow
 from ksql_spark.analyzer.rows.inserts import violation
 from ksql_spark.entities.commands import RowsChanged
-from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import ColumnRef, Expression, transform
 from ksql_spark.grammar.statements.rows import DeleteRows, RowChange, TruncateTable, UpdateRows
 from ksql_spark.kafka.record_limits import Record, RecordLimits
@@ -20,7 +18,7 @@ from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext
-from ksql_spark.statements.rows.inserts import checked_values, to_evaluate
+from ksql_spark.statements.rows.inserts import checked_values, failing_at, to_evaluate
 
 #: how long to wait for all rows of the table, seconds
 TIMEOUT_S = 30.0
@@ -65,23 +63,9 @@ def _pages(
     records = []
     for key, value in _changed(change, view, services):
         records.append((key, value, now_ms))
-        with _failing(change):
+        with failing_at(change.row, f"Failed to update '{change.source.name}'."):
             limits.check(records[-1], now_ms)
     yield records
-
-
-@contextlib.contextmanager
-def _failing(change: BoundChange) -> Iterator[None]:
-    """A block about a row: its ValueErrors become errors of the statement.
-
-    Raises:
-        KsqlError: INVALID_STATEMENT.
-    """
-    try:
-        yield
-    except ValueError as error:
-        reason = f"Failed to update '{change.source.name}'. {error}"
-        raise KsqlError("INVALID_STATEMENT", reason=reason) from None
 
 
 def _changed(change: BoundChange, view: View, services: Services) -> Iterator[tuple[bytes, bytes | None]]:
@@ -103,7 +87,7 @@ def _changed(change: BoundChange, view: View, services: Services) -> Iterator[tu
         for rule, holds in zip(source.constraints, held, strict=True):
             if holds is not True:
                 raise violation(row, rule, "update")
-        with _failing(change):
+        with failing_at(change.row, f"Failed to update '{change.source.name}'."):
             new = checked_values(row, results[len(columns) + len(rules) :], nulls)
             values |= {name: value for (name, _), value in zip(row.values, new, strict=True)}
             encoded = serde.encode(list(values.values()))

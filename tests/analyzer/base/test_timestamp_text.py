@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksql_spark.analyzer.base.timestamp_text import epoch_ms, is_possible
+from ksql_spark.analyzer.base.timestamp_text import advice, epoch_ms, is_possible
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,18 @@ def test_epoch_ms(text: str, expected: int | None) -> None:
 )
 def test_texts_that_never_are_a_time(text: str, kind: str, expected: bool) -> None:
     assert is_possible(text, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("2026-03-01 10:00", "TIMESTAMP", "Write T between the date and the time: '2026-03-01T10:00'."),
+        ("2026-03-01 10:00:00+02:00", "TIMESTAMP", "'2026-03-01T10:00:00+02:00'."),
+        ("2026-03-01 10h", "DATE", "A DATE has no time: write '2026-03-01'."),
+        ("2026-03-01 10:00", "TIME", "A TIME has no date: write '10:00'."),
+        ("01.03.2026 10:00", "TIMESTAMP", "parts at its end may be missing."),
+        ("01.03.2026", "DATE", "A DATE is written as 2020-02-23;"),
+    ],
+)
+def test_advice_says_how_a_time_is_written(text, kind, expected):
+    assert expected in advice(text, kind)

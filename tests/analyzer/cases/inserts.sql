@@ -28,7 +28,7 @@ INSERT INTO s (ROWTIME, id) VALUES ('2024-01-01T00:00:00+01:00', 1);
     ID = 1
 
 INSERT INTO s (ROWTIME, id) VALUES ('yesterday', 1);
-    TIMESTAMP_TEXT: Failed to parse timestamp 'yesterday': expected a form such as 2020-02-23T23:45.
+    TIMESTAMP_TEXT: Failed to parse timestamp 'yesterday'. A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00; parts at its end may be missing.
     line 1:37
       INSERT INTO s (ROWTIME, id) VALUES ('yesterday', 1)
                                           ^^^^^^^^^^^

@@ -366,25 +366,25 @@ SELECT zz AS zz FROM s EMIT CHANGES;
              ^^
 
 SELECT id FROM s WHERE CAST(name AS TIMESTAMP) > '2024-01-01 00:00:00' EMIT CHANGES;
-    TIMESTAMP_TEXT: Failed to parse timestamp '2024-01-01 00:00:00': expected a form such as 2020-02-23T23:45.
+    TIMESTAMP_TEXT: Failed to parse timestamp '2024-01-01 00:00:00'. Write T between the date and the time: '2024-01-01T00:00:00'.
     line 1:24
       SELECT id FROM s WHERE CAST(name AS TIMESTAMP) > '2024-01-01 00:00:00' EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s WHERE CAST(name AS TIMESTAMP) BETWEEN '2024-01-01' AND '2024-02-30' EMIT CHANGES;
-    TIMESTAMP_TEXT: Failed to parse timestamp '2024-02-30': expected a form such as 2020-02-23T23:45.
+    TIMESTAMP_TEXT: Failed to parse timestamp '2024-02-30'. A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00; parts at its end may be missing.
     line 1:73
       SELECT id FROM s WHERE CAST(name AS TIMESTAMP) BETWEEN '2024-01-01' AND '2024-02-30' EMIT CHANGES
                                                                               ^^^^^^^^^^^^
 
 SELECT id FROM s WHERE CAST(name AS DATE) IN ('2024-01-01', '01/02/2024') EMIT CHANGES;
-    TIMESTAMP_TEXT: Failed to parse date '01/02/2024': expected a form such as 2020-02-23.
+    TIMESTAMP_TEXT: Failed to parse date '01/02/2024'. A DATE is written as 2020-02-23; parts at its end may be missing.
     line 1:24
       SELECT id FROM s WHERE CAST(name AS DATE) IN ('2024-01-01', '01/02/2024') EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
 SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES;
-    TIMESTAMP_TEXT: Failed to parse time '25:00': expected a form such as 23:45.
+    TIMESTAMP_TEXT: Failed to parse time '25:00'. A TIME is written as 23:45:10.250; parts at its end may be missing.
     line 1:24
       SELECT id FROM s WHERE CAST(name AS TIME) = '25:00' EMIT CHANGES
                              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^

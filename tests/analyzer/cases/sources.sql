@@ -314,6 +314,12 @@ CREATE STREAM o (id INT, p NUMERIC(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='
       CREATE STREAM o (id INT, p NUMERIC(10, 2)) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON')
                                  ^^^^^^^^^^^^^^
 
+CREATE TABLE o (id INT PRIMARY KEY) WITH ('connector'='kafka', 'topic'='s');
+    PROPERTY_IN_WITH: Configuration CONNECTOR is invalid: it is not a valid property name. Write KAFKA_TOPIC = 'topic', or SOURCE for a file or a table of a database.
+    line 1:43
+      CREATE TABLE o (id INT PRIMARY KEY) WITH ('connector'='kafka', 'topic'='s')
+                                                ^^^^^^^^^^^^^^^^^^^
+
 CREATE STREAM o (id INT) WITH (TOPIC='s', VALUE_FORMAT='JSON');
     PROPERTY_IN_WITH: Configuration TOPIC is invalid: it is not a valid property name. Did you mean KAFKA_TOPIC?
     line 1:32

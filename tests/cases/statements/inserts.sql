@@ -37,13 +37,22 @@ INSERT INTO s (k, a) VALUES ('k', 'text');
 --                                     ^^^^^^
 INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00');
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. '2024-02-30T12:00:00' is not a valid TIMESTAMP.
+-- Failed to insert values into 'S'. '2024-02-30T12:00:00' is not a valid TIMESTAMP. A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00; parts at its end may be missing.
+-- line 1:35
+--   INSERT INTO s (k, h) VALUES ('k', '2024-02-30T12:00:00')
+--                                     ^^^^^^^^^^^^^^^^^^^^^
 INSERT INTO s (k, a) VALUES ('k', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. A: An operand is NULL, the divisor is zero, or the result does not fit its type.
+-- line 1:35
+--   INSERT INTO s (k, a) VALUES ('k', 1 / 0)
+--                                     ^^^^^
 INSERT INTO s (k, b) VALUES ('k', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. B: An operand is NULL, the divisor is zero, or the result does not fit its type.
+-- line 1:35
+--   INSERT INTO s (k, b) VALUES ('k', 1 / 0)
+--                                     ^^^^^
 INSERT INTO s (k, nothing) VALUES ('k', 1);
 --@error: INVALID_STATEMENT
 -- Column name `NOTHING` does not exist.
@@ -58,13 +67,22 @@ INSERT INTO t (k) VALUES ('k');
 --               ^
 INSERT INTO s (k, h) VALUES ('k', '2024-02-29 12:00:00');
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. '2024-02-29 12:00:00' is not a valid TIMESTAMP.
+-- Failed to insert values into 'S'. '2024-02-29 12:00:00' is not a valid TIMESTAMP. Write T between the date and the time: '2024-02-29T12:00:00'.
+-- line 1:35
+--   INSERT INTO s (k, h) VALUES ('k', '2024-02-29 12:00:00')
+--                                     ^^^^^^^^^^^^^^^^^^^^^
 INSERT INTO s (k, a) VALUES ('k', CAST('x' AS INT));
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. 'x' is not a valid INTEGER.
+-- line 1:35
+--   INSERT INTO s (k, a) VALUES ('k', CAST('x' AS INT))
+--                                     ^^^^^^^^^^^^^^^^
 INSERT INTO s (k, e) VALUES ('k', ARRAY[1, CAST(UCASE('x') AS INT)]);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. UCASE('x') is not a valid INTEGER.
+-- line 1:35
+--   INSERT INTO s (k, e) VALUES ('k', ARRAY[1, CAST(UCASE('x') AS INT)])
+--                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 CREATE TABLE t (k STRING PRIMARY KEY, v INT) WITH (KAFKA_TOPIC = '${case}_t', VALUE_FORMAT = 'JSON', PARTITIONS = 1);
 INSERT INTO t (v) VALUES (1);
 --@error: INVALID_STATEMENT
@@ -86,9 +104,15 @@ INSERT INTO s (ROWTIME, k) VALUES (1, 'one'), (0, 'zero');
 INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 1 / 0);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'S'. Row 2: A: An operand is NULL, the divisor is zero, or the result does not fit its type.
+-- line 1:54
+--   INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 1 / 0)
+--                                                        ^^^^^
 INSERT INTO s (k, h) VALUES ('before', '2024-02-29T12:00:00'), ('wrong', '2024-02-30T12:00:00'), ('after', NULL);
 --@error: INVALID_STATEMENT
--- Failed to insert values into 'S'. Row 2: '2024-02-30T12:00:00' is not a valid TIMESTAMP.
+-- Failed to insert values into 'S'. Row 2: '2024-02-30T12:00:00' is not a valid TIMESTAMP. A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00; parts at its end may be missing.
+-- line 1:74
+--   INSERT INTO s (k, h) VALUES ('before', '2024-02-29T12:00:00'), ('wrong', '2024-02-30T12:00:00'), ('after', NULL)
+--                                                                            ^^^^^^^^^^^^^^^^^^^^^
 INSERT INTO s (k, a) VALUES ('before', 1), ('wrong', 'text');
 --@error: INVALID_STATEMENT
 -- Expected type INTEGER for field `A` but got STRING('text').
