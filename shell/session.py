@@ -17,6 +17,7 @@ from ksql_spark.shell import statements
 from ksql_spark.shell.client import Client, ClientError, ServerError, Settings
 from ksql_spark.shell.output import answers, rows
 from ksql_spark.shell.output.console import Console, Form
+from ksql_spark.shell.quiet import Quiet, why_empty
 from ksql_spark.shell.resuming import Frames, Resuming
 from ksql_spark.shell.statements import Kind, StatementProblem
 
@@ -299,10 +300,28 @@ class Session:
                 stream = Resuming(self.client, text, self.settings)
             else:
                 stream = self.client.query(text, self.settings)
+        if is_push and part.has("JOIN") and self.console.form.is_for_people:
+            stream = Quiet(stream, self.client)
         view = QueryView(self.results, is_push, text)
         with self.results.paging() if not is_push else contextlib.nullcontext():
             self._show_stream(stream, view)
+        if not is_push and not view.count and view.error is None:
+            self._explain_empty(text)
         self._report_end(view, "Query terminated", began)
+
+    def _explain_empty(self, text: str) -> None:
+        """Say why a pull query may have found nothing yet, to people."""
+        if not self.console.form.is_for_people:
+            return
+        from ksql_spark import grammar
+        from ksql_spark.grammar.nodes import AliasedSource
+
+        # an old server, users who may not see it, or a text that only the server can read
+        with contextlib.suppress(ClientError, grammar.ParseFailed):
+            (statement,) = grammar.parse(text, self.variables)
+            sources = {one.source_name for one in statement.find_all(AliasedSource)}
+            if why := why_empty(self.client.graph(), sources):
+                self.console.note(why)
 
     def copy(self, text: str) -> None:
         """Run a COPY. Raises ClientError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 
 from ksql_spark.errors import KsqlError
@@ -21,7 +22,12 @@ def early_records(queries: Sequence[ManagedQuery], services: Services) -> tuple[
     Only where the timestamps of records in Kafka are the times of rows, and where the first row that the
     table had is still in its topic: after compaction, nobody knows what a record has found.
     """
-    return tuple(sentence for query in queries for sentence in _of_query(query, services))
+    found: list[str] = []
+    # when Kafka does not answer, it would not for the next query, after another 10 seconds: others report that
+    with contextlib.suppress(KsqlError):
+        for query in queries:
+            found += _of_query(query, services)
+    return tuple(found)
 
 
 def _of_query(query: ManagedQuery, services: Services) -> Iterator[str]:
@@ -35,7 +41,9 @@ def _of_query(query: ManagedQuery, services: Services) -> Iterator[str]:
             if stream.kind == STREAM and stream.timestamp is table.timestamp is None:
                 try:
                     count, is_empty = _early(query, stream, table, services)
-                except KsqlError:  # a topic is gone, or Kafka does not answer: others report that
+                except KsqlError as error:
+                    if error.condition != "TOPIC_UNKNOWN":
+                        raise
                     return
                 # a table that is read first may still have been empty then
                 if count and (is_empty or not node.is_loaded_first):
@@ -62,8 +70,9 @@ def _sentence(
     query: ManagedQuery, count: int, stream: DataSource, table: DataSource, *, is_empty: bool
 ) -> str:
     records = f"{count:,} record{'' if count == 1 else 's'} of {stream.name}"
+    name = "" if query.is_transient else f"{query.id}: "
     be = "is" if count == 1 else "are"
     if is_empty:
-        return f"{query.id}: {table.name} has no rows, so {records} {be} joined with none. {_ROWS_FIRST}"
+        return f"{name}{table.name} has no rows, so {records} {be} joined with none. {_ROWS_FIRST}"
     older = f"{records} {be} older than the first row of {table.name}"
-    return f"{query.id}: {older}, and found none unless they came after it. {_TABLE_FIRST}"
+    return f"{name}{older}, and found none unless they came after it. {_TABLE_FIRST}"
