@@ -83,18 +83,22 @@ def record(folder: Path, report: Callable[[str], None]) -> bool:
     process.records_classes = not process.class_archive(report).exists
     if not process.records_classes and EmbeddedBroker.class_archive().exists:
         return True
-    report("preparing fast starts: statements run once, half a minute or more")
+    report("preparing fast starts, only this once; that takes a minute or so")
     config = Config({"ksql.spark.data.dir": str(folder), "ksql.service.id": "prepare_"})
     engine, is_over = Engine(config, process), threading.Event()
     try:
+        report("  1 of 4: starting Spark and Kafka")
         process.start()
         engine.start(lambda line: report(line) if is_over.is_set() else None)
+        report("  2 of 4: running typical statements")
         engine.execute(Request(STATEMENTS, {"auto.offset.reset": "earliest"}))
         deadline = time.monotonic() + TIMEOUT_S
         for table in TABLES:
             while not _rows(engine, f"SELECT * FROM {table};") and time.monotonic() < deadline:
                 time.sleep(POLL_S)
+        report("  3 of 4: writing and reading records")
         _train_broker(engine)
+        report("  4 of 4: storing what Spark and Kafka have loaded")
     except BaseException:
         process.records_classes = False
         raise

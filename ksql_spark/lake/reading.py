@@ -30,6 +30,8 @@ from ksql_spark.schema import Column
 from ksql_spark.types import BYTES, STRING, Array, Decimal, Map, Primitive, SqlType, Struct
 
 T = TypeVar("T")
+#: how much of a CSV file is parsed at once, the most that a row may have
+CSV_BLOCK_BYTES = 16 * 2**20
 #: texts that formats without such types have
 _TEXTS = ("BYTES", "DATE", "TIME", "TIMESTAMP")
 
@@ -181,7 +183,8 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
     filesystem, base = arrow_files(path)
     source = base if names is None else list(names)
     parsing = pa.csv.ParseOptions(newlines_in_values=True)  # else only files of one block may have such
-    plain = ds.CsvFileFormat(parse_options=parsing)
+    reading = pa.csv.ReadOptions(block_size=CSV_BLOCK_BYTES)
+    plain = ds.CsvFileFormat(parse_options=parsing, read_options=reading)
     files = list(ds.dataset(source, format=plain, filesystem=filesystem).get_fragments())
     whole = pa.schema(
         [(name, pa.string()) for name in dict.fromkeys(n for f in files for n in f.physical_schema.names)]
@@ -192,7 +195,7 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    format_ = ds.CsvFileFormat(parse_options=parsing, convert_options=options)
+    format_ = ds.CsvFileFormat(parse_options=parsing, convert_options=options, read_options=reading)
     return ds.dataset(source, format=format_, schema=whole, filesystem=filesystem), whole
 
 

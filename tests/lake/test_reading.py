@@ -90,6 +90,13 @@ def test_csv(tmp_path: Path) -> None:
     assert read(tmp_path / "b.csv", "csv", FLAT[:1]) == [{"ID": 2}, {"ID": 3}]
 
 
+def test_a_value_of_some_megabytes_in_a_csv(tmp_path: Path) -> None:
+    long = "x" * 3_000_000
+    (tmp_path / "a.csv").write_text(f"id,text\n1,{long}\n2,y\n")
+    columns = [Column("ID", BIGINT), Column("TEXT", STRING)]
+    assert read(tmp_path, "csv", columns) == [{"ID": 1, "TEXT": long}, {"ID": 2, "TEXT": "y"}]
+
+
 def test_values_of_several_lines_in_a_long_csv(tmp_path: Path) -> None:
     texts = ["\n".join("x" * (n % 7) for _ in range(n % 5 + 1)) for n in range(200_000)]
     lines = (f'{n},"{text}"\n' for n, text in enumerate(texts))

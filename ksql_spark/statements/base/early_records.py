@@ -23,7 +23,7 @@ def early_records(queries: Sequence[ManagedQuery], services: Services) -> tuple[
     table had is still in its topic: after compaction, nobody knows what a record has found.
     """
     found: list[str] = []
-    # when Kafka does not answer, it would not for the next query, after another 10 seconds: others report that
+    # when Kafka does not answer, it would not for the next query either, after 10 s more: others report that
     with contextlib.suppress(KsqlError):
         for query in queries:
             found += _of_query(query, services)
