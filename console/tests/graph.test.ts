@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Graph, GraphNode } from "../src/api/types.ts";
+import { grouped } from "../src/graph/culprits.ts";
 import { flows, lineKey } from "../src/graph/flows.ts";
 import { fitted, layout, layoutOfParts, sizeOf } from "../src/graph/layout.ts";
 import { connected, prefixes, shapeOf } from "../src/graph/shape.ts";
@@ -124,6 +125,26 @@ test("a graph is as large as the window has place for, and never smaller than ca
   assert.deepEqual([2, 20, 60].map((count) => fitted(graph(count), [0.8, 1, 1.25], 1280, 700).scale), [1.25, 1, 0.8]);
   const { placed } = fitted(graph(60), [0.8, 1, 1.25], 1280, 700);
   assert.ok(placed.width * 0.8 <= 1280 && placed.height * 0.8 > 700);
+});
+
+test("a chain of seven columns and a graph of seven rows fit in a window of 1280 by 800", () => {
+  const chain = ["S", "Q", "T", "Q2", "T2", "Q3", "T3"].map((name) => `stream:${name}`);
+  const edges = chain.slice(1).map((target, at) => ({ source: chain[at]!, target }));
+  const rows = Array.from({ length: 6 }, (_, at) => `stream:R${at}`);
+  const ends = rows.flatMap((row) => [{ source: "stream:S", target: row }]);
+  const shape = shapeOf({ ...GRAPH, nodes: [...chain, ...rows].map((id) => node(id)), edges: [...edges, ...ends] }, { topics: false });
+  const { placed, scale } = fitted(layoutOfParts(shape), [0.8, 1], 1280, 650);
+  assert.ok(scale === 0.8 && placed.width * scale <= 1280 && placed.height * scale <= 650, `${placed.width} × ${placed.height}`);
+});
+
+test("queries that have failed for one reason are said together", () => {
+  const failed = (queryId: string, left: number, cause: string) => ({ queryId, reason: `It has failed, ${left} records wait: ${cause}` });
+  const restarting = "Spark is restarting. Then this query continues.";
+  assert.deepEqual(grouped([failed("A", 3, restarting), failed("B", 4, restarting), { queryId: "C", reason: "It falls behind." }, failed("D", 1, "No topic.")]), [
+    { ids: ["A", "B"], said: "have failed: Spark is restarting. Then they continue." },
+    { ids: ["C"], said: "falls behind." },
+    { ids: ["D"], said: "has failed, 1 records wait: No topic." },
+  ]);
 });
 
 test("300 nodes take less than a second or so", () => {

@@ -1,5 +1,6 @@
 // Home: what flows where, how fast, and what is in the way.
 import { Canvas } from "../graph/canvas.tsx";
+import { grouped } from "../graph/culprits.ts";
 import { Lists } from "../parts/lists.tsx";
 import { prefixes, shapeOf } from "../graph/shape.ts";
 import { graph, graphProblem, isLog } from "../state/graph.ts";
@@ -51,9 +52,9 @@ export function FlowPage() {
         </>}
         {focus && !asLists && <button class="chip" onClick={() => setOptions({ focus: undefined })}>only {focus} ✕</button>}
       </div>
-      {now.culprits.map((culprit) => (
-        <p class="banner warn" key={culprit.queryId} role="status">
-          <a href={formatRoute("query", culprit.queryId)}>{culprit.queryId}</a> {sentence(culprit.reason)}
+      {grouped(now.culprits).map(({ ids, said }) => (
+        <p class="banner warn" key={ids[0]} role="status">
+          {ids.map((id, at) => <>{at > 0 && ", "}<a href={formatRoute("query", id)}>{id}</a></>)} {said}
         </p>
       ))}
       {now.warnings.map((text) => <p class="banner warn" key={text}>{text}</p>)}
@@ -66,8 +67,4 @@ export function FlowPage() {
 function isHidden(node: { id: string; name: string; topic?: string }, edges: { source: string; target: string }[]): boolean {
   const isRead = (id: string): boolean => edges.some((edge) => edge.source === id && (edge.target.startsWith("query:") || isRead(edge.target)));
   return isLog(node.name) && !isRead(node.id);
-}
-
-function sentence(reason: string): string {
-  return reason.replace(/^It /, "");
 }
