@@ -36,6 +36,10 @@ from ksql_spark.statements.base.listing import running_queries
 
 #: how often Connect is asked, at most, seconds
 CONNECT_EVERY_S = 10.0
+NO_KAFKA = (
+    "Kafka does not answer: queries read and write nothing, and nobody knows their lag. They go on once it "
+    "is back."
+)
 
 
 class Graphs:
@@ -83,6 +87,8 @@ class Graphs:
                 ),
             )
         warnings = self._add_connectors(graph, rights)
+        if not self._history.is_whole:
+            warnings = (NO_KAFKA, *warnings)
         return Graph(
             time_ms=at_ms,
             nodes=tuple(graph.nodes.values()),

@@ -252,7 +252,7 @@ class History:
         figures: the figures of now.
         clock: seconds since 1970.
         remote_figures: what other servers report of their queries now, by query id.
-        spans: the topics of streams and tables.
+        spans: the topics of streams and tables; None if Kafka does not answer.
         states: those of queries; where one has changed, the figures of before are outdated.
     """
 
@@ -262,7 +262,7 @@ class History:
         clock: Callable[[], float] = time.time,
         *,
         remote_figures: Callable[[], Mapping[str, QueryFigures]] = dict,
-        spans: Callable[[], Mapping[str, TopicSpan]] = dict,
+        spans: Callable[[], Mapping[str, TopicSpan] | None] = dict,
         states: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
         self._figures, self._remote_figures, self._spans, self._states = (
@@ -284,6 +284,8 @@ class History:
         self._at = 0.0
         #: how long the latest sample took, seconds
         self._took_s = 0.0
+        #: whether Kafka answered
+        self.is_whole = True
         #: the states of queries just before it
         self._states_then: Mapping[str, object] = {}
         #: this server's report to others: its queries, with the figures that decoded_figures() reads
@@ -291,18 +293,24 @@ class History:
 
     def sample(self) -> None:
         """Take a sample of now, unless there is one."""
-        with self._sampling:
+        # while Kafka does not answer, a sample takes long, and whoever asks meanwhile gets the one before
+        if not self._sampling.acquire(blocking=self.is_whole):
+            return
+        try:
             states = self._states()
             least_s = 0.0 if states != self._states_then else EVERY_S - 0.5
             if not self._is_older_than(max(least_s, self._took_s / MOST_OF_TIME)):
                 return
             begun = self._clock()
             figures: dict[str, Totals | QueryFigures] = {**self._remote_figures(), **totals(self._figures())}
-            spans = self._spans()
+            found = self._spans()
+            spans: Mapping[str, TopicSpan] = found or {}
             with self._lock:
                 self._figures_then, self._at, self._states_then = figures, self._clock(), states
                 self._spans_then = spans
-                self._took_s = self._at - begun
+                self.is_whole = found is not None
+                # the next one is not late because Kafka made this one wait
+                self._took_s = self._at - begun if self.is_whole else 0.0
                 for ring in (self._fine, self._coarse):
                     ring.add(self._at, figures)
                 for topics in self._topics:
@@ -312,6 +320,8 @@ class History:
                     for query, of in figures.items()
                     if isinstance(of, Totals)
                 }
+        finally:
+            self._sampling.release()
 
     def latest(self) -> tuple[int, dict[str, QueryFigures]]:
         """Return the time of the latest sample, epoch milliseconds, and each query's figures in it.

@@ -28,8 +28,8 @@ class TopicSpans:
         #: topic -> the sum of its first offsets
         self._begins: dict[str, int] = {}
 
-    def now(self) -> dict[str, TopicSpan]:
-        """The spans of the topics that exist; none if Kafka does not answer."""
+    def now(self) -> dict[str, TopicSpan] | None:
+        """The spans of the topics that exist; None if Kafka does not answer."""
         admin = self._services.admin
         try:
             there = admin.topics()
@@ -42,7 +42,7 @@ class TopicSpans:
                 self._asked_at = time.monotonic()
         except KsqlError as error:
             log.warning("the history lacks topics: %s", error)
-            return {}
+            return None
         return {
             topic: TopicSpan(self._begins[topic], sum(of_topic.values())) for topic, of_topic in ends.items()
         }

@@ -34,7 +34,7 @@ class FakeEngineFigures:
         self.read, self.written, self.committed, self.lag = 0, 0, 0, 0
         self.latencies = [0, 0, 0]
         self.told: dict[str, QueryFigures] = {}
-        self.spans: dict[str, TopicSpan] = {}
+        self.spans: dict[str, TopicSpan] | None = {}
         self.states = {"Q": "RUNNING"}
         self.history = History(
             self.figures,
@@ -118,6 +118,15 @@ def test_samples_that_take_long_are_rare() -> None:
     for n in range(100):
         engine.after(5, states={"Q": str(n)})
     assert 10 <= engine.asked <= 14
+
+
+def test_after_kafka_was_away_the_next_sample_is_soon() -> None:
+    engine = FakeEngineFigures()
+    engine.after(0, takes_s=20.0, spans=None)
+    assert not engine.history.is_whole
+    engine.after(5, takes_s=0.0, spans={"a": TopicSpan(0, 5)})
+    assert engine.history.is_whole and engine.asked == 2
+    assert engine.history.topics()["a"].records == 5
 
 
 def test_the_lag_of_before() -> None:

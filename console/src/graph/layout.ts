@@ -15,8 +15,8 @@ interface Point {
 }
 
 /** A box of the flow, pixels: all are equal, and stand in the columns and rows of one grid. */
-const BOX = { width: 192, height: 96 };
-const GAP = { x: 36, y: 18 };
+const BOX = { width: 192, height: 100 };
+const GAP = { x: 36, y: 14 };
 /** A step of a plan, pixels: its width, the height of its title and figures, and of a line of what it says. */
 const STEP = { width: 248, height: 54, line: 17 };
 /** How many characters such a line has place for. */

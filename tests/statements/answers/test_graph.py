@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
-from ksql_spark.engine.graph import Graphs
+from ksql_spark.engine.graph import NO_KAFKA, Graphs
 from ksql_spark.engine.history import History, TopicSpan
 from ksql_spark.engine.metrics import LAG, Figure
 from ksql_spark.entities.graph import Graph, TopicFigures
@@ -27,6 +27,12 @@ def test_what_is_in_the_topic_of_a_source(world: World) -> None:
     nodes = {node.id: node for node in Graphs(world.services, history).now(ALL_RIGHTS).nodes}
     assert nodes["stream:S"].topic_figures == TopicFigures(arriving_per_s=None, records=7)
     assert nodes["table:T"].topic_figures is None
+
+
+def test_it_says_that_kafka_does_not_answer(world: World) -> None:
+    history = History(lambda: [], spans=lambda: None)
+    assert Graphs(world.services, history).now(ALL_RIGHTS).warnings == (NO_KAFKA,)
+    assert graphs(world).now(ALL_RIGHTS).warnings == ()
 
 
 def edges(graph: Graph) -> set[tuple[str, str]]:
