@@ -97,9 +97,15 @@ INSERT INTO n (id, v, text) VALUES (3, NULL, ' [ 1 ] ');
 INSERT INTO n (id, v) VALUES (5, PARSE_JSON('oops {'));
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'N'. 'oops {' is not a valid VARIANT.
+-- line 1:34
+--   INSERT INTO n (id, v) VALUES (5, PARSE_JSON('oops {'))
+--                                    ^^^^^^^^^^^^^^^^^^^^
 INSERT INTO n (id, v) VALUES (6, CAST('x' AS INT)::VARIANT);
 --@error: INVALID_STATEMENT
 -- Failed to insert values into 'N'. 'x' is not a valid INTEGER.
+-- line 1:34
+--   INSERT INTO n (id, v) VALUES (6, CAST('x' AS INT)::VARIANT)
+--                                    ^^^^^^^^^^^^^^^^^^^^^^^^^
 INSERT INTO n (id, v) VALUES (4, PARSE_JSON(' null '));
 INSERT INTO n (id, v) VALUES (4, 'text');
 --@error: INVALID_STATEMENT

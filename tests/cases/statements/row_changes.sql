@@ -20,6 +20,9 @@ UPDATE t SET price = x * n WHERE k = 'd';
 UPDATE t SET price = price * 100000 WHERE k = 'a';
 --@error: INVALID_STATEMENT
 -- Failed to update 'T'. (PRICE * CAST(100000 AS DECIMAL(10, 0))) is not a valid DECIMAL(6, 2).
+-- line 1:22
+--   UPDATE t SET price = price * 100000 WHERE k = 'a'
+--                        ^^^^^^^^^^^^^^
 UPDATE t SET n = n * 1.5 WHERE k = 'a';
 --@error: INVALID_STATEMENT
 -- Expected type INTEGER for field `N` but got DECIMAL(13, 1)((CAST(N AS DECIMAL(10, 0)) * 1.5)).
