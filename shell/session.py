@@ -254,9 +254,11 @@ class Session:
                 reason = error.message.splitlines()[0]
             until = time.monotonic() + LOOK_S
             try:
-                while time.monotonic() < until:  # Ctrl-C ends the wait, and the statement has done nothing
+                while time.monotonic() < until:
                     self.console.status(f"waiting: {reason}")
                     time.sleep(TICK_S)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("The statement has done nothing.") from None
             finally:
                 self.console.clear_status()
 

@@ -91,8 +91,9 @@ class Run(ABC, Generic[Definition, Status]):
         if why != self._reported:
             log.warning("%s: %s", self.name, why, exc_info=not isinstance(error, KsqlError))
         self._reported = why
-        self.failed(why)
-        return float(min(2.0 ** min(self._failures, 10), _LONGEST_PAUSE_S))
+        pause = min(2.0 ** min(self._failures, 10), _LONGEST_PAUSE_S)
+        self.failed(f"{why} (next attempt in {pause:.0f} s)")
+        return pause
 
 
 class Follower(ABC, Generic[Definition, Status]):

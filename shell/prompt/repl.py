@@ -113,9 +113,9 @@ def run_input(text: str, context: Context) -> None:
             console.error(f"{failure.message}\n{place}{skipped(failure.skipped).replace(chr(10), ' ')}")
     except ClientError as error:
         console.error(str(error))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         console.clear_status()
-        console.line("^C The server may still run the statement.")
+        console.line(f"^C {str(stop) or 'The server may still run the statement.'}")
 
 
 class Repl:

@@ -18,6 +18,9 @@ from prompt_toolkit.input.vt100 import raw_mode
 from prompt_toolkit.output import DummyOutput
 
 from ksql_spark import grammar
+from ksql_spark.engine import Request
+from ksql_spark.entities import Entity
+from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.rules import StatementSet
 from ksql_spark.grammar.statements import RULES
 from ksql_spark.shell import commands
@@ -130,6 +133,21 @@ def test_history(session: Session, out: io.StringIO) -> None:
     typed(session, "SHOW TOPICS;\rhistory\r", history)
     assert "   1: SHOW TOPICS;" in out.getvalue().splitlines()
     assert list(history.get_strings()) == ["SHOW TOPICS;", "history"]
+
+
+def test_ctrl_c_while_a_statement_waits(
+    session: Session, engine: FakeEngine, out: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def execute(_: Request) -> list[Entity]:
+        raise KsqlError("EVOLUTION_UNFINISHED", reason="The new version has 5 records left.")
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "execute", execute)
+    monkeypatch.setattr("ksql_spark.shell.session.time.sleep", interrupted)
+    run_input("SWAP t;", Context(session))
+    assert out.getvalue().endswith("^C The statement has done nothing.\n")
 
 
 @pytest.mark.parametrize(
