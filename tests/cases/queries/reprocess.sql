@@ -130,7 +130,7 @@ REPROCESS w FROM 10 TO 5;
 --                          ^
 REPROCESS w FROM 'soon';
 --@error: INVALID_STATEMENT
--- Expected an ISO 8601 time or milliseconds since 1970, got 'soon'.
+-- Expected an ISO 8601 time or milliseconds since 1970, got 'soon'. A TIMESTAMP is written as 2020-02-23T23:45:10.250, UTC or with a zone such as +02:00; parts at its end may be missing.
 -- line 1:18
 --   REPROCESS w FROM 'soon'
 --                    ^^^^^^
