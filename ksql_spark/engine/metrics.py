@@ -11,7 +11,7 @@ from ksql_spark import topic_patterns
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.state_size import state_size
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark.traffic import Times, Traffic, furthest
 from ksql_spark.statements import Services
@@ -209,10 +209,9 @@ class Measures:
             ("lost", counts.lost),
         ):
             yield Figure(ERRORS, (query.id, kind), count)
-        sizes = [size for size in state_sizes(query, self._services.queries.figures) if size is not None]
-        if sizes:
-            yield Figure(STATE_ROWS, (query.id,), sum(size.entries for size in sizes))
-            yield Figure(STATE_BYTES, (query.id,), sum(size.bytes for size in sizes))
+        if (size := state_size(query, self._services.queries.figures)) is not None:
+            yield Figure(STATE_ROWS, (query.id,), size.entries)
+            yield Figure(STATE_BYTES, (query.id,), size.bytes)
         if (fill := self._services.queries.figures.state_bounds.fill(query.id)) is not None:
             yield Figure(STATE_FILL, (query.id,), round(fill.share, 4))
         try:

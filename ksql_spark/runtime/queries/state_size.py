@@ -12,10 +12,10 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 
 @dataclass(frozen=True)
 class StateSize:
-    """The state of one sub-topology after its latest batch.
+    """The state of a sub-topology, or of all of a query's, after its latest batch.
 
     Args:
-        entries: number of rows in the operator's states, including bookkeeping as lists of a window's keys.
+        entries: number of rows in the operators' states, including bookkeeping as lists of a window's keys.
         bytes: their size in files plus their size in memory.
         at: the batch's end, ISO 8601 in UTC.
     """
@@ -40,6 +40,14 @@ def state_sizes(query: ManagedQuery, figures: QueryFigures) -> tuple[StateSize |
             progress = run.progress
         sizes.append(None if progress is None else _size(query.id, progress, figures))
     return tuple(sizes)
+
+
+def state_size(query: ManagedQuery, figures: QueryFigures) -> StateSize | None:
+    """The state of all sub-topologies together; None if there is none, or Spark has not reported any yet."""
+    sizes = [size for size in state_sizes(query, figures) if size is not None]
+    if not sizes:
+        return None
+    return StateSize(sum(size.entries for size in sizes), sum(size.bytes for size in sizes), sizes[-1].at)
 
 
 def _size(query_id: str, progress: Any, figures: QueryFigures) -> StateSize | None:

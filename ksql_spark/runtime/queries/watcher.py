@@ -25,7 +25,7 @@ from ksql_spark.runtime.queries.removals import PendingRemovals
 from ksql_spark.runtime.queries.runs import QueryRuns
 from ksql_spark.runtime.queries.spark_loss import SparkLoss
 from ksql_spark.runtime.queries.state_bounds import BOUNDS, Fill
-from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.state_size import state_size
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
 from ksql_spark.spark import jvm
@@ -224,16 +224,12 @@ class QueryWatcher:
             and any(self._environment.setting(query, name) is not None for name in BOUNDS)
         ]
         for query in queries:
-            sizes = [size for size in state_sizes(query, self._figures) if size is not None]
-            if query.state is not State.RUNNING or not sizes:
+            size = state_size(query, self._figures)
+            if query.state is not State.RUNNING or size is None:
                 continue
             was = bounds.fill(query.id)
-            fill = bounds.note(
-                query.id,
-                sum(size.bytes for size in sizes),
-                sum(size.entries for size in sizes),
-                functools.partial(self._environment.setting, query),
-            )
+            setting = functools.partial(self._environment.setting, query)
+            fill = bounds.note(query.id, size.bytes, size.entries, setting)
             if fill is not None and fill.is_full:
                 self._stop_full(query, fill)
             elif fill is not None and fill.is_nearly_full and not (was is not None and was.is_nearly_full):

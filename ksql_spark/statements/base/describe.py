@@ -35,7 +35,7 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.state_size import state_size, state_sizes
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
@@ -285,11 +285,9 @@ def _statistics(writers: Sequence[ManagedQuery], services: Services) -> Iterator
     for query in writers:
         for name, text in _figures(query, services, traffic.get(query.id)):
             yield f"{name} of {query.id}: {text}"
-        sizes = [size for size in state_sizes(query, services.queries.figures) if size is not None]
-        if sizes:
-            entries, size_bytes = sum(s.entries for s in sizes), sum(s.bytes for s in sizes)
+        if (size := state_size(query, services.queries.figures)) is not None:
             has_state = True
-            yield f"State of {query.id}: {entries} entries, {size_bytes} bytes at {sizes[-1].at}"
+            yield f"State of {query.id}: {size}"
     if has_state:
         with contextlib.suppress(KsqlError):  # Spark is being started
             used, bound = jvm.cache_use(services.spark.process.running_session)

@@ -19,7 +19,7 @@ from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.planner import lower
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import relations
-from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.state_size import state_size
 from ksql_spark.statements.base.context import KnownQuery, StatementContext, uses_of
 from ksql_spark.statements.definitions.new_versions import bind_evolution
 from ksql_spark.statements.definitions.sources import check_or_replace, replaced_query
@@ -233,12 +233,11 @@ def _state(change: _Change, context: StatementContext) -> Iterator[str]:
     if query is None:
         return
     figures = context.services.queries.figures
-    sizes = [size for size in state_sizes(query.runner, figures) if size is not None]
-    if not any(size.entries for size in sizes):
+    size = state_size(query.runner, figures)
+    if size is None or not size.entries:
         return
-    rows, size_bytes = sum(size.entries for size in sizes), sum(size.bytes for size in sizes)
     fate = "lost with the old query" if change.loses_state else "kept"
-    yield f"State: {fate} ({rows:,} entries, {size_bytes:,} bytes)"
+    yield f"State: {fate} ({size.entries:,} entries, {size.bytes:,} bytes)"
 
 
 def _appended(old: KnownQuery | None, new: PersistentQuery) -> Iterator[str]:
