@@ -70,8 +70,9 @@ def chain(rng: random.Random) -> tuple[str, str]:
         )
     text = ""
     for step in range(steps):
-        group = rng.choice(columns)
-        expression = group if rng.random() < 0.5 else f"{group} % {rng.randint(2, 5)}"
+        # the first group may be that of the operation below, whose rows then stay in their task
+        group = "k" if not step and rng.random() < 0.25 else rng.choice(columns)
+        expression = group if group == "k" or rng.random() < 0.5 else f"{group} % {rng.randint(2, 5)}"
         calls = [f"COUNT(*) AS n{step}", f"SUM({rng.choice(columns)}) AS x{step}"]
         if not is_table:
             calls.append(f"{rng.choice(('MAX', 'MIN'))}({rng.choice(columns)}) AS m{step}")
@@ -80,7 +81,8 @@ def chain(rng: random.Random) -> tuple[str, str]:
         having = f" HAVING COUNT(*) > {least}" if is_table or least else ""
         text = f"SELECT {expression} AS g{step}, {', '.join(calls)} FROM {rows} GROUP BY {expression}{having}"
         rows, is_table = f"({text}) q{step}", True
-        columns = (f"g{step}", *(call.rsplit(" ", 1)[1] for call in calls))
+        made = tuple(call.rsplit(" ", 1)[1] for call in calls)
+        columns = made if group == "k" else (f"g{step}", *made)
     return f"{text} EMIT CHANGES", text
 
 
