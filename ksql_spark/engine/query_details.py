@@ -33,15 +33,18 @@ def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
     traffic = figures.traffic().get(query.id)
     runner = query.runner
     sizes, runs = state_sizes(runner, figures), list(runner.spark)
+    states = [
+        size and StateVolume(rows=size.entries, bytes=size.bytes, at=size.at, outgrown=size.outgrown)
+        for size in sizes
+    ]
     stages = []
     for number, stage in enumerate(query.plan.stages):
-        size = sizes[number] if number < len(sizes) else None
         stages.append(
             SubTopology(
                 number=number,
                 execution=execution(stage),
                 steps=tuple(_step(step, traffic) for step in drawn_stage(stage)),
-                state=None if size is None else StateVolume(rows=size.entries, bytes=size.bytes, at=size.at),
+                state=states[number] if number < len(states) else None,
                 checkpoints=tuple(
                     _checkpoint(report, is_real_time=stage.mode == REALTIME)
                     for report in (runs[number].recent if number < len(runs) else ())

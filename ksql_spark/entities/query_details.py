@@ -63,11 +63,16 @@ class PlanStep(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class StateVolume(Body):
-    """The state of a sub-topology, as of its latest batch: ``at``, ISO 8601 in UTC."""
+    """The state of a sub-topology, as of its latest batch: ``at``, ISO 8601 in UTC.
+
+    Args:
+        outgrown: what to say if it no longer fits the memory of RocksDB.
+    """
 
     rows: int
     bytes: int
     at: str
+    outgrown: Omitted[str] = None
 
 
 @dataclass(frozen=True, kw_only=True)

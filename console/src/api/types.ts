@@ -114,7 +114,7 @@ export interface QueryDetails {
     number: number;
     execution: string;
     steps: PlanStep[];
-    state: { rows: number; bytes: number; at: string } | null;
+    state: { rows: number; bytes: number; at: string; outgrown?: string } | null;
     checkpoints: { batch: number; timeMs: number; tookMs: number; pauseMs?: number; records: number; partsMs: Record<string, number> }[];
   }[];
   latencies: Record<string, Histogram>;

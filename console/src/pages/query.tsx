@@ -54,6 +54,7 @@ export function QueryPage() {
   const culprit = now.culprits.find((one) => one.queryId === id);
   const description = explained.value?.[0]?.queryDescription;
   const details = asked.value;
+  const outgrown = details?.subTopologies.flatMap(({ state }) => state?.outgrown ?? []) ?? [];
   const { figures } = node;
   const failed = failedOf(figures);
   const series = history.value?.queries[id];
@@ -115,10 +116,11 @@ export function QueryPage() {
             <Figure label="lag: records not read yet" value={count(figures?.lagRecords)} />
             <Figure label="waiting: the oldest of them" value={span(figures?.lagSeconds)} isBad={node.newVersionOf === undefined && (figures?.lagSeconds ?? 0) > 60} />
             <Figure label="p95 latency" value={span(figures?.latencySeconds)} />
-            <Figure label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
+            <Figure isBad={outgrown.length > 0} label={figures?.stateRows == null ? "state" : `state, ${count(figures.stateRows)} rows`} value={figures?.stateRows == null ? "none" : bytes(figures.stateBytes)} />
             <Figure label="errors: records that failed" value={count(failed)} isBad={failed > 0} />
             <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
           </div>
+          {outgrown.map((words) => <p key={words} class="hint">{words}. More memory for it: <code>spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB</code>.</p>)}
           <header class="bar"><h2>The last</h2><Range /></header>
           {series === undefined || times.length < 2 ? <p class="hint">{history.error !== null ? String(history.error) : "Fewer than two samples yet."}</p> : (
             <div class="charts">

@@ -298,6 +298,9 @@ def _figures(query: ManagedQuery, services: Services, traffic: Traffic | None) -
     """A query's metrics of GET /metrics, as names and texts; events that never happened are omitted."""
     if (fill := services.queries.figures.state_bounds.fill(query.id)) is not None:
         yield "Bound of its state", str(fill)
+    size = state_size(query, services.queries.figures)
+    if size is not None and size.outgrown is not None:
+        yield "Memory of its state", f"{size.outgrown} (docs/how-to/scale-out.md)"
     if traffic is not None:
         yield "Traffic", _traffic(traffic)
         for topic, times in traffic.latencies.items():

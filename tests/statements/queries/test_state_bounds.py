@@ -23,9 +23,9 @@ def world(make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> 
     return make_world()
 
 
-def grows_to(query: ManagedQuery, size_bytes: int) -> None:
-    """Spark reports this size at the next checkpoint."""
-    operator = {"memoryUsedBytes": size_bytes, "customMetrics": {}}
+def grows_to(query: ManagedQuery, size_bytes: int, **metrics: int) -> None:
+    """Spark reports this size, and metrics of RocksDB, at the next checkpoint."""
+    operator = {"memoryUsedBytes": size_bytes, "customMetrics": metrics}
     for run in query.spark:
         assert isinstance(run, FakeSparkQuery)
         run.progress = {"id": "1", "timestamp": "2026-01-01T00:00:00Z", "stateOperators": [operator]}  # type: ignore[assignment]
@@ -101,3 +101,18 @@ def test_growth_and_the_time_until_it_is_full() -> None:
     assert bounds.fill("q").name == BYTES  # type: ignore[union-attr]
     bounds.keep(())
     assert bounds.fill("q") is None
+
+
+def test_explain_says_that_a_state_has_outgrown_its_memory(world: World) -> None:
+    world.run(STATEMENT)
+    (query,) = world.queries.all()
+
+    def topology() -> str:
+        text: str = world.one(f"EXPLAIN {query.id};")["queryDescription"]["topology"]
+        return text
+
+    grows_to(query, 999, rocksdbGetCount=200_000, rocksdbReadBlockCacheMissCount=20_000)
+    assert "outgrown" not in topology()
+    grows_to(query, 999, rocksdbGetCount=20_000, rocksdbReadBlockCacheMissCount=31_000)
+    said = "RocksDB read 31,000 blocks from files for 20,000 look-ups: the state has outgrown its memory"
+    assert f"Memory of its state: {said}" in topology()
