@@ -113,6 +113,18 @@ CASES = {
         " EMIT CHANGES;",
         (OTHER_STREAM,),
     ),
+    # an aggregate of each row of another, whose group is not its key
+    "two-steps": Case(
+        AS_TABLE + "CONCAT('g', k) AS g, COUNT(*) AS c, SUM(sent) AS sent"
+        " FROM (SELECT k, COUNT(*) AS c, MAX(sent) AS sent FROM {source} GROUP BY k) a"
+        " GROUP BY CONCAT('g', k) EMIT CHANGES;"
+    ),
+    "join-aggregate": Case(
+        AS_TABLE + "name, COUNT(*) AS c, MAX(sent) AS sent"
+        " FROM (SELECT s.k AS k, sent, name FROM {source} s JOIN {source}_t t ON s.k = t.k) j"
+        " GROUP BY name EMIT CHANGES;",
+        (OTHER_TABLE,),
+    ),
 }
 
 

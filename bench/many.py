@@ -59,6 +59,10 @@ STATEMENTS = {
     " SELECT k, n * 2 AS n, sent FROM i{n} WHERE n >= 0 EMIT CHANGES;",
     "aggregate": "CREATE TABLE o{n} WITH (KAFKA_TOPIC = 'o{n}') AS"
     " SELECT k, COUNT(*) AS c, SUM(n) AS total, MAX(sent) AS sent FROM i{n} GROUP BY k EMIT CHANGES;",
+    "two-steps": "CREATE TABLE o{n} WITH (KAFKA_TOPIC = 'o{n}') AS"
+    " SELECT CONCAT('g', k) AS g, COUNT(*) AS c, SUM(sent) AS sent FROM"
+    " (SELECT k, COUNT(*) AS c, MAX(sent) AS sent FROM i{n} GROUP BY k) a"
+    " GROUP BY CONCAT('g', k) EMIT CHANGES;",
     "windows": "CREATE TABLE o{n} WITH (KAFKA_TOPIC = 'o{n}') AS SELECT k, COUNT(*) AS c, MAX(sent) AS sent"
     " FROM i{n} WINDOW TUMBLING (SIZE 1 DAY) GROUP BY k EMIT CHANGES;",
     "join": "CREATE TABLE t{n} (id STRING PRIMARY KEY, n BIGINT) WITH (KAFKA_TOPIC = 'i{n}',"
