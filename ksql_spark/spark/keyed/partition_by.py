@@ -35,6 +35,9 @@ from ksql_spark.spark.keyed.operator import (
 )
 from ksql_spark.types import BIGINT, BYTES, INTEGER, SqlType
 
+#: how many rows of a key OVER keeps together, RecentRows.java
+PAGE = 64
+
 
 def deduplicate(node: Deduplicate, inputs: Sequence[DataFrame], context: Context) -> Built:
     """DISTINCT ON (reference §6.13); rows keep hidden columns. The operator takes -1 ms for no WITHIN."""
@@ -76,7 +79,7 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
         output = named(f"cast({text} AS {spark_type(framed.call.type)})", framed.call.name)
         frame = (framed.first, framed.last or 0, framed.range_ms)
         frames.setdefault(frame, []).append((framed.call, output))
-    aggregators, ddls, former = [], [], {}
+    aggregators, ddls, former, groups = [], [], {}, []
     for (first, last, range_ms), calls in frames.items():
         template = jvm.empty_frame(context.session, columns_ddl(types)).selectExpr(
             *(output for _, output in calls)
@@ -89,6 +92,9 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
             former[f"buffers of ROWS {first} {last}"] = ", ".join(former_buffers)
         else:
             state["rows"] = "time, arguments"
+        groups += buffers
+    if any(range_ms is not None or (first or 0) > PAGE for first, _, range_ms in frames):
+        state["pages"], former["pages"] = f"{PAGE} rows: {', '.join(groups)}", "nothing"
     packed = [
         named(f"ksql.pack(struct({', '.join(map(quoted, carried.types))}))", "__row"),
         named(f"ksql.pack(struct({', '.join(map(quoted, types))}))", "__arguments"),
@@ -108,7 +114,9 @@ def over(node: Over, inputs: Sequence[DataFrame], context: Context) -> Built:
     within_ms = -1 if node.within_ms is None else node.within_ms
     if within_ms >= 0:
         state["within"] = f"{within_ms} ms"
-    done = operator(context, "over", [records], aggregators, firsts, lasts, ranges, within_ms, state=state)
+    merges = [all(call.merges for call, _ in calls) for calls in frames.values()]
+    frames_of_rows = (aggregators, firsts, lasts, ranges, merges)
+    done = operator(context, "over", [records], *frames_of_rows, within_ms, state=state)
     results = ", ".join(f"f{i} binary" for i in range(len(frames)))
     done.select(
         named(unpacked("l", columns_ddl(carried.types)), "__l"),

@@ -37,6 +37,7 @@ public final class KeyedOperators {
      *     it, and the frame begins after it too
      * @param ranges how much older than the current one each frame begins, ms; negative: a frame of
      *     records
+     * @param merges whether each frame's aggregates can be made of those of its parts
      * @param within how long a key is remembered after its last record, ms; negative: forever
      */
     public static Dataset<Row> over(
@@ -45,8 +46,10 @@ public final class KeyedOperators {
             List<Integer> firsts,
             List<Integer> lasts,
             List<? extends Number> ranges,
+            List<Boolean> merges,
             long within) {
-        return KeyedOperator.apply(input, new Over(aggregators, firsts, lasts, ranges, within));
+        return KeyedOperator.apply(
+                input, new Over(aggregators, firsts, lasts, ranges, merges, within));
     }
 
     /**

@@ -16,13 +16,11 @@ import java.util.List;
  * record's row, and a row with the packed results of each frame.
  *
  * <p>State per key: the arguments of as many records as the longest frame with a beginning goes
- * back, oldest first, as (length, bytes); the buffer of each frame without one. So a frame with a
- * beginning is aggregated anew for each record.
+ * back, as in {@link RecentRows}; the buffer of each frame without one.
  *
  * <p>A frame of time has the records that are at most so much older than the record, and not newer.
- * With such a frame the state has (time, length, bytes), also of all records that are at most so
- * much older than the latest one of their key; what is older counts no more, even for a late
- * record.
+ * With such a frame the state has all records that are at most so much older than the latest one of
+ * their key; what is older counts no more, even for a late record.
  *
  * <p>With a frame after the current record, records wait until as many others of their key have
  * come. The state has those that wait, oldest first: time, then length and bytes of the headers (-1
@@ -47,6 +45,9 @@ final class Over extends KeyedOperator {
      */
     private final long[] ranges;
 
+    /** Whether each frame can be made of its parts. */
+    private final boolean[] merges;
+
     /** How many records are kept. */
     private final int most;
 
@@ -61,7 +62,8 @@ final class Over extends KeyedOperator {
     /** How long a key is remembered after its latest record, ms; negative: forever. */
     private final long within;
 
-    private transient StateCache.Cached<byte[]> recent;
+    /** Null: no frame needs any. */
+    private transient RecentRows recent;
 
     /** By (number of the frame, key). */
     private transient StateCache.Cached<byte[]> totals;
@@ -79,11 +81,16 @@ final class Over extends KeyedOperator {
             List<Integer> firsts,
             List<Integer> lasts,
             List<? extends Number> ranges,
+            List<Boolean> merges,
             long within) {
         this.aggregators = aggregators.toArray(new Aggregator[0]);
         this.firsts = firsts.stream().mapToInt(Integer::intValue).toArray();
         this.lasts = lasts.stream().mapToInt(Integer::intValue).toArray();
         this.ranges = ranges.stream().mapToLong(Number::longValue).toArray();
+        this.merges = new boolean[merges.size()];
+        for (int i = 0; i < this.merges.length; i++) {
+            this.merges[i] = merges.get(i) && this.lasts[i] >= 0 && !isTotal(i);
+        }
         this.most = Math.max(0, firsts.stream().mapToInt(Integer::intValue).max().orElse(0));
         this.longest = Arrays.stream(this.ranges).max().orElse(-1);
         this.ahead = -Math.min(0, Arrays.stream(this.lasts).min().orElse(0));
@@ -95,7 +102,9 @@ final class Over extends KeyedOperator {
         for (Aggregator aggregator : aggregators) {
             aggregator.open();
         }
-        recent = bytes("recent");
+        if (most > 0 || longest >= 0) {
+            recent = new RecentRows(this, aggregators, merges, most, longest);
+        }
         totals = bytes("totals");
         if (ahead > 0) {
             waiting = bytes("waiting");
@@ -151,7 +160,9 @@ final class Over extends KeyedOperator {
             }
             waiting.removeKey(key);
         }
-        recent.removeKey(key);
+        if (recent != null) {
+            recent.remove(key);
+        }
         for (int i = 0; i < aggregators.length; i++) {
             if (isTotal(i)) {
                 totals.removeKey(place(i, key));
@@ -163,23 +174,23 @@ final class Over extends KeyedOperator {
     private void add(byte[] key, long ts, byte[] value) {
         UnsafeRow row = PackedRow.view(value, 2);
         byte[] arguments = row.getBinary(ARGUMENTS);
-        boolean isKept = most > 0 || longest >= 0;
-        List<Kept> rows = isKept ? unpacked(recent.getValue(key)) : new ArrayList<>();
-        rows.add(new Kept(ts, arguments));
-        long newest = rows.stream().mapToLong(Kept::time).max().orElse(ts);
+        RecentRows.Rows rows = recent == null ? null : recent.of(key);
+        if (rows != null) {
+            rows.add(new RecentRows.Row(longest >= 0 ? ts : 0, arguments));
+        }
         UnsafeRowWriter results = new UnsafeRowWriter(aggregators.length);
         results.resetRowWriter();
         for (int i = 0; i < aggregators.length; i++) {
             if (lasts[i] < 0) {
                 results.setNullAt(i);
-            } else if (ranges[i] >= 0) {
-                results.write(i, ranged(i, rows, newest - ranges[i], ts));
+            } else if (isTotal(i)) {
+                results.write(i, total(i, key, arguments));
             } else {
-                results.write(i, isTotal(i) ? total(i, key, arguments) : framed(i, rows));
+                results.write(i, framed(i, rows, ts, arguments));
             }
         }
-        if (isKept) {
-            recent.updateValue(key, packed(rows, newest - longest));
+        if (rows != null) {
+            rows.save();
         }
         byte[] found = results.getRow().getBytes();
         if (ahead == 0) {
@@ -238,61 +249,18 @@ final class Over extends KeyedOperator {
         return aggregator.result();
     }
 
-    private byte[] ranged(int frame, List<Kept> rows, long from, long to) {
+    private byte[] framed(int frame, RecentRows.Rows rows, long ts, byte[] arguments) {
         Aggregator aggregator = aggregators[frame];
         aggregator.reset();
-        Kept current = rows.get(rows.size() - 1);
-        for (Kept row : rows) {
-            if (row == current || (row.time >= from && row.time <= to)) {
-                aggregator.add(row.arguments);
-            }
+        if (rows == null) {
+            aggregator.add(arguments);
+        } else if (ranges[frame] < 0) {
+            rows.addTo(frame, firsts[frame], lasts[frame], Long.MIN_VALUE, Long.MAX_VALUE);
+        } else {
+            rows.addTo(frame, Long.MAX_VALUE, 1, rows.latest() - ranges[frame], ts);
+            aggregator.add(arguments);
         }
         return aggregator.result();
-    }
-
-    private byte[] framed(int frame, List<Kept> rows) {
-        Aggregator aggregator = aggregators[frame];
-        aggregator.reset();
-        int current = rows.size() - 1;
-        for (int n = Math.max(0, current - firsts[frame]); n <= current - lasts[frame]; n++) {
-            aggregator.add(rows.get(n).arguments);
-        }
-        return aggregator.result();
-    }
-
-    private List<Kept> unpacked(byte[] kept) {
-        List<Kept> rows = new ArrayList<>();
-        if (kept != null) {
-            ByteBuffer in = ByteBuffer.wrap(kept);
-            while (in.hasRemaining()) {
-                long time = longest >= 0 ? in.getLong() : 0;
-                byte[] row = new byte[in.getInt()];
-                in.get(row);
-                rows.add(new Kept(time, row));
-            }
-        }
-        return rows;
-    }
-
-    /** The last rows, and those of the time {@code from}, if there are frames of time. */
-    private byte[] packed(List<Kept> rows, long from) {
-        List<Kept> kept = new ArrayList<>();
-        int size = 0;
-        for (int n = 0; n < rows.size(); n++) {
-            Kept row = rows.get(n);
-            if (n >= rows.size() - most || (longest >= 0 && row.time >= from)) {
-                kept.add(row);
-                size += (longest >= 0 ? 12 : 4) + row.arguments.length;
-            }
-        }
-        ByteBuffer out = ByteBuffer.allocate(size);
-        for (Kept row : kept) {
-            if (longest >= 0) {
-                out.putLong(row.time);
-            }
-            out.putInt(row.arguments.length).put(row.arguments);
-        }
-        return out.array();
     }
 
     private List<Waiting> waiting(byte[] key) {
@@ -335,8 +303,6 @@ final class Over extends KeyedOperator {
         }
         return out.array();
     }
-
-    private record Kept(long time, byte[] arguments) {}
 
     /** A record that waits for those after it; no headers are null. */
     private record Waiting(long ts, byte[] headers, byte[] row, byte[] results, byte[] arguments) {}

@@ -73,6 +73,21 @@ final class TaskStates {
         return false;
     }
 
+    /** Puts an entry into a state whose values are bytes. */
+    void put(String state, byte[] key, byte[] value) {
+        handle.<byte[], byte[]>getMapState(state, null, null, TTLConfig.NONE())
+                .updateValue(key, value);
+    }
+
+    void clear() {
+        stores.clear();
+    }
+
+    /** How many bytes have been written to states whose values are bytes. */
+    long bytesWritten() {
+        return stores.values().stream().mapToLong(store -> store.bytesWritten).sum();
+    }
+
     /** How many bytes a state has, whose values are bytes. */
     int bytes(String state) {
         return stores.get(state).values.values().stream().mapToInt(v -> ((byte[]) v).length).sum();
