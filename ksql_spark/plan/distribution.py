@@ -200,7 +200,8 @@ def waits_for(stage: Stage) -> str | None:
 def stays(node: Node) -> bool:
     """Whether all rows of a group of ``node`` come from one task of the operation with state below it.
 
-    Rows without a group are left out by ``node``.
+    Aggregates leave rows without a group out. To other operations NULL is a group like others, and a join of
+    rows that match has none without a key.
     """
     aggregate, _ = operations.grouped(node)
     groups: tuple[Expression, ...]
@@ -210,12 +211,24 @@ def stays(node: Node) -> bool:
         child, groups = node.child, tuple(key.expression for key in node.keys)
     elif isinstance(node, Changes):
         child, groups = node.child, tuple(ColumnRef(c.name, c.type) for c in node.child.schema.key)
+    elif isinstance(node, Deduplicate | Over | MatchRecognize) and _joins_matches(node.child):
+        child, groups = node.child, node.keys
     else:
         return False
     deciding = _deciding(child)
     if not deciding or not all(key in groups for key in deciding):
         return False
     return all(each.schema.find(ROWPARTITION) is None for each in operations.walk(child))
+
+
+def _joins_matches(node: Node) -> bool:
+    """Whether the rows of ``node`` come from a join that has none without a partner."""
+    match node:
+        case Join(join="INNER"):
+            return True
+        case Filter(child=child) | FlatMap(child=child) | Project(child=child):
+            return _joins_matches(child)
+    return False
 
 
 def staying(stage: Stage) -> list[int]:

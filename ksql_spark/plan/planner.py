@@ -259,11 +259,11 @@ class _Planner:
             case nodes.Expire(child):
                 return replace(node, child=self._stateless(child))
             case nodes.Deduplicate(child, keys) | nodes.Over(child, keys) | nodes.MatchRecognize(child, keys):
-                return replace(node, child=self._stateless(child, keys))
+                return replace(node, child=self._stateless(child, keys, follows=self._follows(node)))
             case nodes.TopN(child, keys):
                 key = tuple(k.expression for k in keys)
                 if child.kind != TABLE:
-                    return replace(node, child=self._stateless(child, key))
+                    return replace(node, child=self._stateless(child, key, follows=self._follows(node)))
                 return self._of_changes(node, key, has_bounds=child.window is not None)
             case nodes.UnionAll(inner):
                 return nodes.UnionAll(tuple(map(self._stateless, inner)))

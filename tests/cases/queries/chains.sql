@@ -389,3 +389,37 @@ INSERT INTO clicks (ROWTIME, shop, kind, n) VALUES (6000, 'b', 2, 5);
 -- Oslo | honey | 1      | 5
 -- Oslo | jam   | 1      | 2
 -- Rome | tea   | 3      | 8
+
+--@test: DISTINCT ON, OVER and Top-N by the key of a join stay in its task
+CREATE STREAM clicks (id STRING KEY, shop STRING, n INT)
+  WITH (KAFKA_TOPIC = '${case}_clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE places (shop STRING PRIMARY KEY, city STRING)
+  WITH (KAFKA_TOPIC = '${case}_places', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE STREAM opened (shop STRING KEY, door INT)
+  WITH (KAFKA_TOPIC = '${case}_opened', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'a', 'Rome');
+INSERT INTO places (ROWTIME, shop, city) VALUES (0, 'b', 'Oslo');
+CREATE STREAM firsts AS
+  SELECT DISTINCT ON (p.shop) p.shop AS shop, n, city FROM clicks c JOIN places p ON c.shop = p.shop EMIT CHANGES;
+CREATE STREAM grown AS
+  SELECT shop, n, n - LAG(n) OVER (PARTITION BY shop ORDER BY ROWTIME) AS more
+  FROM (SELECT p.shop AS shop, n FROM clicks c JOIN places p ON c.shop = p.shop) j EMIT CHANGES;
+CREATE TABLE most AS
+  SELECT shop, ROW_NUMBER() OVER (PARTITION BY shop ORDER BY n DESC) AS place, n
+  FROM (SELECT p.shop AS shop, n FROM clicks c JOIN places p ON c.shop = p.shop) j QUALIFY place <= 2 EMIT CHANGES;
+CREATE STREAM doors AS
+  SELECT DISTINCT ON (o.shop) o.shop AS shop, door, n
+  FROM opened o JOIN clicks c WITHIN 1 HOUR ON o.shop = c.shop WITHIN 2 HOURS WHERE n > 1 EMIT CHANGES;
+INSERT INTO opened (ROWTIME, shop, door) VALUES (500, 'a', 7);
+INSERT INTO opened (ROWTIME, shop, door) VALUES (600, 'b', 8);
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (1000, 'x', 'a', 1);
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (2000, 'y', 'b', 2);
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (3000, 'x', NULL, 9);
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (4000, 'z', 'a', 5);
+--@restart
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (5000, 'y', 'a', 3);
+INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (6000, 'x', 'b', 4);
+--@output FIRSTS
+--@output GROWN
+--@output MOST folded
+--@output DOORS
