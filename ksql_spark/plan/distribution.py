@@ -269,7 +269,7 @@ def _deciding(node: Node) -> tuple[Expression, ...] | None:
             return keys
         case Join() if node.type not in (REPLICATED, FOREIGN_KEY) and node.key_name:
             return (ColumnRef(node.key_name, node.left_key.type),)
-        case Aggregate(group_by=groups):
+        case Aggregate(group_by=groups) | TopN(keys=groups):
             return tuple(ColumnRef(group.name, group.expression.type) for group in groups)
         case Filter(child=child) | FlatMap(child=child) | Changes(child=child):
             return _deciding(child)

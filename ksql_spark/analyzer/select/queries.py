@@ -53,7 +53,9 @@ def bind_nested(query: nodes.QueryNode | nodes.MatchRecognize, context: Context)
     context = replace(context, rules=KEYED)
     if isinstance(query, nodes.MatchRecognize):
         return bind_match(query, context)
-    check_clauses(query, IN_SUB_QUERIES)
+    is_final = isinstance(query, nodes.Select) and query.emit == "FINAL" and query.window is not None
+    clauses = {clause: why for clause, why in IN_SUB_QUERIES.items() if clause != "EMIT" or not is_final}
+    check_clauses(query, clauses)
     return bind_any(query, context, None).root
 
 
@@ -111,11 +113,6 @@ def bind_any(
     match query:
         case nodes.Select():
             bound = bind_select(query, context, query.emit or emit)
-            if sink is None and bound.ranking is not None:
-                raise invalid(
-                    "QUALIFY for several rows makes a table, which cannot be a sub-query.", query.qualify,
-                    hint="CREATE TABLE … AS SELECT it, and select from that table.",
-                )  # fmt: skip
             projected = project(bound, query, sink, needs_key=True, needs_value=needs_value)
             are_held = flag(context.config, "ksql.emit.every.enabled")
             return Planned(at_intervals(projected.root, query, are_held), bound)

@@ -629,3 +629,21 @@ CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 0 MINUT
     line 1:74
       CREATE TABLE o AS SELECT name, COUNT(*) AS n FROM s WINDOW SLIDING (SIZE 0 MINUTES) GROUP BY name
                                                                                ^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name EMIT FINAL) c;
+    INVALID_STATEMENT: KSQL does not support persistent queries on windowed tables. GROUP BY or QUALIFY may, and push and pull queries; or declare the topic as a stream.
+    line 1:39
+      CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name EMIT FINAL) c
+                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT FINAL) c;
+    INVALID_STATEMENT: EMIT is not allowed in a sub-query. Move EMIT to the end.
+    line 1:40
+      CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s GROUP BY name EMIT FINAL) c
+                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name EMIT CHANGES) c;
+    INVALID_STATEMENT: EMIT is not allowed in a sub-query. Move EMIT to the end.
+    line 1:40
+      CREATE TABLE o AS SELECT name, n FROM (SELECT name, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 1 MINUTE) GROUP BY name EMIT CHANGES) c
+                                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

@@ -332,10 +332,14 @@ SELECT * FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY name ORDER BY amount DES
         Source S
 
 CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id;
-    INVALID_STATEMENT: QUALIFY for several rows makes a table, which cannot be a sub-query. CREATE TABLE … AS SELECT it, and select from that table.
-    line 1:80
-      CREATE TABLE o AS SELECT x.id, COUNT(*) FROM (SELECT id, amount FROM s QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY amount) = 1) x GROUP BY x.id
-                                                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    TABLE O SINK
+      columns `ID` INTEGER KEY, `KSQL_COL_0` BIGINT
+      topic O, key KAFKA, value JSON
+    Project key [ID AS ID] value [KSQL_AGG_VARIABLE_0 AS KSQL_COL_0]
+      Aggregate by [ID AS ID] COUNT(*) AS KSQL_AGG_VARIABLE_0
+        Project key [ID AS ID] value [AMOUNT AS AMOUNT]
+          TopN 1 by ID AS ID order AMOUNT
+            Source S
 
 CREATE TABLE o WITH (KEY_FORMAT = 'JSON') AS SELECT d, ROW_NUMBER() OVER (PARTITION BY d ORDER BY id) AS place, RANK() OVER (PARTITION BY d ORDER BY id) AS r, id FROM t QUALIFY r <= 2;
     TABLE O SINK

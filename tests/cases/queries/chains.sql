@@ -423,3 +423,75 @@ INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (6000, 'x', 'b', 4);
 --@output GROWN
 --@output MOST folded
 --@output DOORS
+
+--@test: an aggregate of the best rows of each group
+CREATE TABLE goods (id STRING PRIMARY KEY, shop STRING, price INT)
+  WITH (KAFKA_TOPIC = '${case}_goods', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE dear AS
+  SELECT shop, SUM(price) AS total, COUNT(*) AS n
+  FROM (
+    SELECT shop, ROW_NUMBER() OVER (PARTITION BY shop ORDER BY price DESC, id) AS place, price
+    FROM goods QUALIFY place <= 2
+  ) b GROUP BY shop EMIT CHANGES;
+CREATE TABLE dearest AS
+  SELECT n, COUNT(*) AS shops
+  FROM (
+    SELECT shop, COUNT(*) AS n FROM (
+      SELECT shop, ROW_NUMBER() OVER (PARTITION BY shop ORDER BY price DESC, id) AS place, price
+      FROM goods QUALIFY place <= 2
+    ) b GROUP BY shop
+  ) c GROUP BY n EMIT CHANGES;
+INSERT INTO goods VALUES ('p', 'a', 5);
+INSERT INTO goods VALUES ('q', 'a', 7);
+INSERT INTO goods VALUES ('r', 'a', 6);
+INSERT INTO goods VALUES ('s', 'b', 1);
+--@output DEAR folded
+-- shop | total | n
+-- a    | 13    | 2
+-- b    | 1     | 1
+--@output DEAREST folded
+-- n | shops
+-- 1 | 1
+-- 2 | 1
+--@restart
+INSERT INTO goods VALUES ('q', 'b', 7);
+INSERT INTO goods VALUES ('t', 'a', 9);
+INSERT INTO goods (id, shop, price) VALUES ('s', NULL, 1);
+--@output DEAR folded
+-- shop | total | n
+-- a    | 15    | 2
+-- b    | 7     | 1
+--@output DEAREST folded
+-- n | shops
+-- 1 | 1
+-- 2 | 1
+
+--@test: what follows windows that are emitted once
+CREATE STREAM clicks (shop STRING KEY, n INT)
+  WITH (KAFKA_TOPIC = '${case}_clicks', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE best WITH (KEY_FORMAT = 'JSON') AS
+  SELECT WINDOWSTART AS starts, ROW_NUMBER() OVER (PARTITION BY WINDOWSTART ORDER BY clicks DESC, shop) AS place,
+    shop, clicks
+  FROM (
+    SELECT shop, COUNT(*) AS clicks FROM clicks
+    WINDOW HOPPING (SIZE 10 SECONDS, ADVANCE BY 5 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY shop EMIT FINAL
+  ) w QUALIFY place <= 1 EMIT CHANGES;
+CREATE TABLE busy AS
+  SELECT WINDOWEND AS ends, COUNT(*) AS shops, SUM(clicks) AS clicks
+  FROM (
+    SELECT shop, COUNT(*) AS clicks FROM clicks
+    WINDOW TUMBLING (SIZE 10 SECONDS, GRACE PERIOD 0 SECONDS) GROUP BY shop EMIT FINAL
+  ) w GROUP BY WINDOWEND EMIT CHANGES;
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (1000, 'a', 1);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (2000, 'b', 2);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (6000, 'b', 3);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (7000, 'a', 3);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (8000, 'a', 3);
+--@restart
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (11000, 'b', 4);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'a', 5);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'b', 6);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'c', 6);
+INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'd', 6);
+--@output BEST folded
+--@output BUSY folded

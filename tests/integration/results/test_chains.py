@@ -46,6 +46,10 @@ BEGINNINGS: Mapping[str, tuple[tuple[str, ...], bool]] = {
     "r": (("a", "b", "v"), True),
     "(SELECT DISTINCT ON (k, a) k, a FROM s) o": (("a",), False),
     "(SELECT s.k AS k, a, c, v FROM s JOIN t ON s.k = t.k) o": (("a", "c", "v"), False),
+    "(SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY v DESC, k) AS p, b, v FROM r QUALIFY p <= 2) o": (
+        ("a", "b", "v"),
+        True,
+    ),
     "(SELECT r.k AS k, a, c, v FROM r JOIN t ON r.k = t.k) o": (("a", "c", "v"), True),
     "(SELECT s.k AS k, a, e, v FROM s JOIN t ON s.k = t.k JOIN u ON t.c = u.c) o": (("a", "e", "v"), False),
 }
@@ -71,7 +75,8 @@ def chain(rng: random.Random) -> tuple[str, str]:
     text = ""
     for step in range(steps):
         # the first group may be that of the operation below, whose rows then stay in their task
-        group = "k" if not step and rng.random() < 0.25 else rng.choice(columns)
+        has_key = not step and "QUALIFY" not in rows
+        group = "k" if has_key and rng.random() < 0.25 else rng.choice(columns)
         expression = group if group == "k" or rng.random() < 0.5 else f"{group} % {rng.randint(2, 5)}"
         calls = [f"COUNT(*) AS n{step}", f"SUM({rng.choice(columns)}) AS x{step}"]
         if not is_table:
