@@ -212,7 +212,7 @@ def _says_changes(table: Node) -> bool:
         return has_rows and is_ours and not aggregate.every_ms and not is_split
     if isinstance(table, nodes.Join):
         return table.type == nodes.TABLE_TABLE
-    return isinstance(table, nodes.SetOperation)
+    return isinstance(table, nodes.SetOperation | nodes.TopN)
 
 
 def _is_repeatable(expression: Expression) -> bool:

@@ -31,6 +31,7 @@ from ksql_spark.spark.keyed.operator import (
     key_ddl,
     operator,
     result_of,
+    signs,
     unpacked,
 )
 from ksql_spark.types import BIGINT, BYTES, INTEGER, SqlType
@@ -177,18 +178,32 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     nulls_first = [order.nulls_first for order in node.order]
     arguments = (types, descending, nulls_first, node.limit, node.count, is_table)
     done = operator(context, "topN", [side.records(0, keys, context)], *arguments, state=state)
+    row_ddl, ranks_ddl = columns_ddl(carried.types), columns_ddl(dict.fromkeys(RANKS, BIGINT))
+    following = [
+        named(unpacked("nl", row_ddl), "__next"),
+        named(unpacked("nr", ranks_ddl), "__next_n"),
+        "sign",
+    ]
     done.select(
         named(unpacked("k", keys_ddl), "__k"),
-        named(unpacked("l", columns_ddl(carried.types)), "__l"),
-        named(unpacked("r", columns_ddl(dict.fromkeys(RANKS, BIGINT))), "__n"),
+        named(unpacked("l", row_ddl), "__l"),
+        named(unpacked("r", ranks_ddl), "__n"),
         named("ws", "__rank"),
         *carried.hidden[:-1],
         named("l IS NULL", NULL_VALUE),
+        *(following if context.says is not None else []),
     )
     new = [key.name for key in node.keys]
-    columns = [named(f"__k.c{i}", name) for i, name in enumerate(new)]
-    columns += [named("__rank", node.rank)] if node.rank else []
     own_columns = [name for name in carried.types if name not in (*new, NULL_KEY)]
-    columns += [named(f"__l.{quoted(name)}", name) for name in own_columns]
-    columns += [named(f"__n.{name}", name) for name in RANKS if node.ranks]
-    return done.select(*columns, *carried.hidden_names).built()
+
+    def texts(row: str, ranks: str) -> dict[str, str]:
+        found = {name: f"__k.c{i}" for i, name in enumerate(new)}
+        found |= {node.rank: "__rank"} if node.rank else {}
+        found |= {name: f"{row}.{quoted(name)}" for name in own_columns}
+        return found | {name: f"{ranks}.{name}" for name in RANKS if node.ranks}
+
+    shown = texts("__l", "__n")
+    columns = [named(text, name) for name, text in shown.items()]
+    return done.select(
+        *columns, *carried.hidden_names, *signs(context, shown, texts("__next", "__next_n"))
+    ).built()

@@ -17,6 +17,7 @@ import org.ksqlspark.state.SortedRows.Sorted;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The best records of each key in an order (QUALIFY ROW_NUMBER() … &lt;= n, reference §6.15), of
@@ -28,7 +29,8 @@ import java.util.List;
  *
  * <p>Out: for each place that changes, best first, the record's row with its own time, the place,
  * from 1, in {@code ws}, and RANK and DENSE_RANK as a packed row in {@code r}. A place that becomes
- * empty is a deletion, with the time of the record that caused it.
+ * empty is a deletion, with the time of the record that caused it. Or how the row of each such
+ * place changes.
  *
  * <p>State per key: the best records, best first, as in {@link SortedRows}; of a table all, as
  * there.
@@ -137,13 +139,25 @@ final class TopN extends KeyedOperator {
             }
         }
         for (int i = 0; i < Math.max(before.size(), after.size()); i++) {
+            Place old = i < before.size() ? before.get(i) : null;
             Place place = i < after.size() ? after.get(i) : null;
-            if (place == null) {
-                emit(key, ts, null, null, i + 1);
-            } else if (i >= before.size() || !place.equals(before.get(i))) {
-                emit(key, place.record.ts(), place.record.row(), ranks(place), i + 1);
+            if (Objects.equals(old, place)) {
+                continue;
+            }
+            long time = place == null ? ts : place.record.ts();
+            Version row = version(place);
+            if (emitsChanges()) {
+                replace(key, time, version(old), row, i + 1L, null, headers());
+            } else if (row == null) {
+                emit(key, time, null, null, i + 1);
+            } else {
+                emit(key, time, row.left(), row.right(), i + 1);
             }
         }
+    }
+
+    private static Version version(Place place) {
+        return place == null ? null : new Version(place.record.row(), ranks(place));
     }
 
     /** The records within the limit. */
