@@ -32,7 +32,7 @@ _TABLE: tuple[Property, ...] = (
     _server("access.control.allow.headers", "list", [], "Headers that such pages may send; here all.", in_force=False),
     _server("ksql.postgres.listener", "string", "", "Where clients of PostgreSQL connect, HOST:PORT; by default nowhere."),
     _server("ksql.kafka.listener", "string", "", "Where the Kafka broker that the server starts listens, HOST:PORT; by default 127.0.0.1:9092, or a free port if that is taken."),
-    _server("ksql.console.enabled", "boolean", True, "Whether browsers get the console at /, and the server keeps the figures of the last hours for it (GET /metrics/history)."),
+    _server("ksql.console.enabled", "boolean", True, "Whether browsers get the console at /, and the server samples figures of its queries for it every few seconds."),
     _server("ksql.server.log.format", "string", "TEXT", "The form of the server's log: lines of text, or a JSON object for each event.", choices=("TEXT", "JSON")),
     _server("ksql.server.max.request.bytes", "long", 10_000_000, "The most bytes of a request's body.", minimum=1),
     _server("ksql.server.request.timeout.ms", "long", 60_000, "How many milliseconds a request's body may take to arrive; after that, the server rejects the request with 408. The body of /inserts-stream may take any time.", minimum=1),

@@ -19,7 +19,7 @@ from ksql_spark.engine.source_schemas import source_schemas
 from ksql_spark.entities import Entity
 from ksql_spark.entities.commands import CommandStatus, CommandStatusEntity, StateRebuilt
 from ksql_spark.entities.connectors import ConnectorSettings
-from ksql_spark.entities.graph import Graph, MetricsHistory
+from ksql_spark.entities.graph import Graph
 from ksql_spark.entities.query_details import QueryDetails
 from ksql_spark.entities.samples import RawRecords, SourceSchemas
 from ksql_spark.entities.servers import HealthCheckResponse, ServerInfo
@@ -281,20 +281,6 @@ class Engine:
         """
         graph = self._parts.graphs.now(rights)
         return replace(graph, has_servers=self.cluster.has_heartbeats)
-
-    def history(
-        self,
-        minutes: int,
-        query_id: str | None = None,
-        topic: str | None = None,
-        rights: Rights = ALL_RIGHTS,
-    ) -> MetricsHistory:
-        """The figures of the last ``minutes`` (GET /metrics/history), of one query, one topic, or of all.
-
-        Raises:
-            KsqlError: NOT_READY.
-        """
-        return self._parts.graphs.history(minutes, query_id, topic, rights)
 
     def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
         """Describe how a query runs, step by step (GET /queries/{id}).

@@ -12,16 +12,15 @@ from typing import NamedTuple
 from ksql_spark.authorization import Kind, Rights
 from ksql_spark.engine.diagnosis import BEHIND_S, Grown, diagnose
 from ksql_spark.engine.freshness import freshness
-from ksql_spark.engine.history import History
 from ksql_spark.engine.metrics import behind
 from ksql_spark.engine.query_details import query_details
+from ksql_spark.engine.samples import Samples
 from ksql_spark.entities.graph import (
     Culprit,
     Freshness,
     Graph,
     GraphEdge,
     GraphNode,
-    MetricsHistory,
     TopicFigures,
 )
 from ksql_spark.entities.query_details import QueryDetails
@@ -47,12 +46,12 @@ class Graphs:
 
     Args:
         services: its parts.
-        history: its figures.
+        samples: its figures.
     """
 
-    def __init__(self, services: Services, history: History) -> None:
+    def __init__(self, services: Services, samples: Samples) -> None:
         self._services = services
-        self._history = history
+        self._samples = samples
         self._asking = threading.Lock()
         self._connect_asked_at = -math.inf
         self._connectors: tuple[tuple[_Connector, ...], tuple[str, ...]] = ((), ())
@@ -64,8 +63,8 @@ class Graphs:
             KsqlError: as KafkaAdmin, where servers share queries.
         """
         services = self._services
-        at_ms, figures = self._history.latest()
-        of_topics = self._history.topics()
+        at_ms, figures = self._samples.latest()
+        of_topics = self._samples.topics()
         graph = _GraphBuilder(rights)
         for source in services.metastore.sources():
             if rights.may_read(source.name):
@@ -87,7 +86,7 @@ class Graphs:
                 ),
             )
         warnings = self._add_connectors(graph, rights)
-        if not self._history.is_whole:
+        if not self._samples.is_whole:
             warnings = (NO_KAFKA, *warnings)
         return Graph(
             time_ms=at_ms,
@@ -111,18 +110,6 @@ class Graphs:
             lag = behind(positions, ends)
         return freshness(self.now(rights), _id_of(source), self._grown, lag)
 
-    def history(
-        self, minutes: int, query_id: str | None, topic: str | None, rights: Rights
-    ) -> MetricsHistory:
-        """The figures of the last ``minutes``, of one query, one topic, or of all that the client may see."""
-        seen = {query.id for query in self._visible_queries(rights)}
-        is_all = query_id is None and topic is None
-        return self._history.since(
-            minutes,
-            lambda id_: id_ in seen and (is_all or id_ == query_id),
-            lambda name: rights.may_see_topic(name) and (is_all or name == topic),
-        )
-
     def details(self, query_id: str, rights: Rights) -> QueryDetails:
         """Describe how a query runs, step by step.
 
@@ -143,7 +130,7 @@ class Graphs:
         ]
 
     def _grown(self, query_id: str, lag: int | None) -> float:
-        before = self._history.lag_before(query_id, BEHIND_S)
+        before = self._samples.lag_before(query_id, BEHIND_S)
         return 0.0 if lag is None or before is None else lag - before
 
     def _add_connectors(self, graph: _GraphBuilder, rights: Rights) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
-from ksql_spark.engine.history import TopicSpan
+from ksql_spark.engine.samples import TopicSpan
 from ksql_spark.errors import KsqlError
 from ksql_spark.statements import Services
 
@@ -41,7 +41,7 @@ class TopicSpans:
                     self._begins[topic] += offset
                 self._asked_at = time.monotonic()
         except KsqlError as error:
-            log.warning("the history lacks topics: %s", error)
+            log.warning("the graph lacks topics: %s", error)
             return None
         return {
             topic: TopicSpan(self._begins[topic], sum(of_topic.values())) for topic, of_topic in ends.items()

@@ -127,45 +127,6 @@ class Graph(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuerySeries(Body):
-    """Figures of a query as GraphNode has them, one for each of the times; null where it is not known."""
-
-    arriving_per_s: tuple[float | None, ...]
-    read_per_s: tuple[float | None, ...]
-    written_per_s: tuple[float | None, ...]
-    lag_records: tuple[float | None, ...]
-    lag_seconds: tuple[float | None, ...]
-    latency_seconds: tuple[float | None, ...]
-    state_rows: tuple[float | None, ...]
-    state_bytes: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TopicSeries(Body):
-    """Figures of a topic as GraphNode has them, one for each of the times; null where it is not known."""
-
-    arriving_per_s: tuple[float | None, ...]
-    records: tuple[float | None, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetricsHistory(Body):
-    """The response to GET /metrics/history.
-
-    Args:
-        every_s: the time between two samples, seconds.
-        times_ms: when they were taken, the oldest first, epoch milliseconds.
-        queries: by query id.
-        topics: by name.
-    """
-
-    every_s: int
-    times_ms: tuple[int, ...]
-    queries: Mapping[str, QuerySeries]
-    topics: Mapping[str, TopicSeries]
-
-
-@dataclass(frozen=True, kw_only=True)
 class FreshnessStage(Body):
     """A stage that records pass on their way to a stream or table, and the delay that it adds.
 

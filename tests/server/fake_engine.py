@@ -44,10 +44,7 @@ from ksql_spark.entities.graph import (
     Graph,
     GraphEdge,
     GraphNode,
-    MetricsHistory,
     QueryFigures,
-    QuerySeries,
-    TopicSeries,
 )
 from ksql_spark.entities.queries import Queries, QueryDescription, QueryDescriptionEntity, RunningQuery
 from ksql_spark.entities.query_details import (
@@ -591,18 +588,6 @@ class FakeEngine:
         edges = (GraphEdge("topic:rides", "stream:RIDES"), GraphEdge("stream:RIDES", "query:BIG_1"))
         culprits = (Culprit("BIG_1", "It falls behind."),)
         return Graph(time_ms=1, nodes=nodes, edges=edges, culprits=culprits)
-
-    def history(
-        self, minutes: int, query_id: str | None = None, topic: str | None = None, rights: Rights = ALL_RIGHTS
-    ) -> MetricsHistory:
-        self.history_asked = minutes, query_id, topic, rights
-        one = (1.5, None)
-        series = QuerySeries(
-            arriving_per_s=one, read_per_s=one, written_per_s=one, lag_records=one, lag_seconds=one,
-            latency_seconds=one, state_rows=one, state_bytes=one,
-        )  # fmt: skip
-        topics = {"rides": TopicSeries(arriving_per_s=one, records=one)}
-        return MetricsHistory(every_s=5, times_ms=(1000, 6000), queries={"BIG_1": series}, topics=topics)
 
     def query_details(self, query_id: str, rights: Rights = ALL_RIGHTS) -> QueryDetails:
         """As Engine.query_details: of BIG_1, which filters RIDES and has failed once."""

@@ -63,30 +63,6 @@ export interface Graph {
   hasServers?: boolean;
 }
 
-export interface QuerySeries {
-  arrivingPerS: (number | null)[];
-  readPerS: (number | null)[];
-  writtenPerS: (number | null)[];
-  lagRecords: (number | null)[];
-  lagSeconds: (number | null)[];
-  latencySeconds: (number | null)[];
-  stateRows: (number | null)[];
-  stateBytes: (number | null)[];
-}
-
-/** Of the topic of a stream or table. */
-export interface TopicSeries {
-  arrivingPerS: (number | null)[];
-  records: (number | null)[];
-}
-
-export interface MetricsHistory {
-  everyS: number;
-  timesMs: number[];
-  queries: Record<string, QuerySeries>;
-  topics: Record<string, TopicSeries>;
-}
-
 /** A step of a plan. */
 export interface PlanStep {
   id: string;

@@ -2,7 +2,7 @@
 import "../first.ts";
 import { useState } from "preact/hooks";
 import { get, run, serverGone } from "../api/client.ts";
-import type { Graph, GraphNode, MetricsHistory, OffsetSummary, QueryDetails } from "../api/types.ts";
+import type { Graph, GraphNode, OffsetSummary, QueryDetails, QueryFigures } from "../api/types.ts";
 import { bytes, count, rate, short, span } from "../format/numbers.ts";
 import { instant } from "../format/times.ts";
 import { after } from "../graph/after.ts";
@@ -20,7 +20,7 @@ import { Range, rangeMinutes } from "../parts/range.tsx";
 import { State } from "../parts/state.tsx";
 import { Times } from "../parts/times.tsx";
 import { useAsked } from "../state/asked.ts";
-import { failedOf, graph, refreshGraph } from "../state/graph.ts";
+import { failedOf, graph, refreshGraph, samples } from "../state/graph.ts";
 import { pageOn } from "../state/servers.ts";
 import { nameInSql } from "../sql/statements.ts";
 import { formatRoute, open, route } from "../state/route.ts";
@@ -35,10 +35,8 @@ type Action = "PAUSE" | "RESUME" | "TERMINATE";
 export function QueryPage() {
   const id = route.value.name;
   const tab = TABS.find(([name]) => name === route.value.options.tab)?.[0] ?? "overview";
-  const minutes = rangeMinutes();
   const node = graph.value?.nodes.find((one) => one.id === `query:${id}`);
   const explained = useAsked(() => run(`EXPLAIN ${id};`), `${id} ${node?.state}`, 15_000);
-  const history = useAsked(() => get<MetricsHistory>(`metrics/history?minutes=${minutes}&query=${encodeURIComponent(id)}`), `${id} ${minutes}`, 5_000);
   const asked = useAsked(() => get<QueryDetails>(`queries/${encodeURIComponent(id)}`), `${id} ${node?.state}`, 5_000);
   const sink = explained.value?.[0]?.queryDescription?.sinks[0];
   const rates = useRates(asked.value);
@@ -57,8 +55,11 @@ export function QueryPage() {
   const outgrown = details?.subTopologies.flatMap(({ state }) => state?.outgrown ?? []) ?? [];
   const { figures } = node;
   const failed = failedOf(figures);
-  const series = history.value?.queries[id];
-  const times = history.value?.timesMs ?? [];
+  const times = samples.value.map(({ timeMs }) => timeMs);
+  const past = (pick: (of: QueryFigures) => number | null) => samples.value.map(({ queries }) => {
+    const of = queries.get(id);
+    return of === undefined ? null : pick(of);
+  });
   const done = async (isYes: boolean) => {
     choose(null);
     if (!isYes || action === null) return;
@@ -121,16 +122,16 @@ export function QueryPage() {
             <Figure label="restarts after failures" value={count(figures?.failures ?? 0)} isBad={(figures?.failures ?? 0) > 0} />
           </div>
           {outgrown.map((words) => <p key={words} class="hint">{words}. More memory for it: <code>spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB</code>.</p>)}
-          <header class="bar"><h2>The last</h2><Range /></header>
-          {series === undefined || times.length < 2 ? <p class="hint">{history.error !== null ? String(history.error) : "Fewer than two samples yet."}</p> : (
+          <h2>Since you opened the console</h2>
+          {times.length < 2 ? <p class="hint">Figures come every five seconds.</p> : (
             <div class="charts">
               <Chart title="Records per second" timesMs={times} format={rate} series={[
-                { label: "arrive", values: series.arrivingPerS }, { label: "read", values: series.readPerS }, { label: "written", values: series.writtenPerS },
+                { label: "arrive", values: past((of) => of.arrivingPerS) }, { label: "read", values: past((of) => of.readPerS) }, { label: "written", values: past((of) => of.writtenPerS) },
               ]} />
-              <Chart title="p95 latency" timesMs={times} format={span} series={[{ label: "of the latest results", values: series.latencySeconds }]} />
-              <Chart title="Lag" timesMs={times} format={short} series={[{ label: "records not read yet", values: series.lagRecords }]} />
-              <Chart title="Waiting" timesMs={times} format={span} series={[{ label: "the oldest record not read yet", values: series.lagSeconds }]} />
-              {series.stateBytes.some((one) => one !== null) && <Chart title="State" timesMs={times} format={bytes} series={[{ label: "size", values: series.stateBytes }]} />}
+              <Chart title="p95 latency" timesMs={times} format={span} series={[{ label: "of the latest results", values: past((of) => of.latencySeconds) }]} />
+              <Chart title="Lag" timesMs={times} format={short} series={[{ label: "records not read yet", values: past((of) => of.lagRecords) }]} />
+              <Chart title="Waiting" timesMs={times} format={span} series={[{ label: "the oldest record not read yet", values: past((of) => of.lagSeconds) }]} />
+              {figures?.stateBytes != null && <Chart title="State" timesMs={times} format={bytes} series={[{ label: "size", values: past((of) => of.stateBytes) }]} />}
             </div>
           )}
           {details && (

@@ -35,9 +35,9 @@ from ksql_spark.engine.command_runner import CommandRunner
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.graph import Graphs
 from ksql_spark.engine.health import DEADLINE_S, Health
-from ksql_spark.engine.history import EVERY_S, History, decoded_figures
 from ksql_spark.engine.metrics import Measures
 from ksql_spark.engine.query_service import QueryService, transient_topic_prefix
+from ksql_spark.engine.samples import EVERY_S, Samples, decoded_figures
 from ksql_spark.engine.topic_spans import TopicSpans
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
@@ -182,7 +182,7 @@ class Bootstrap:
         cluster, measures = Cluster(services), Measures(services, queries)
         lifecycle.on_stop(cluster.close)
         placement = services.placement
-        history = History(
+        samples = Samples(
             measures.figures,
             remote_figures=lambda: (
                 {} if placement is None else decoded_figures(placement.figures_of_others())
@@ -193,7 +193,7 @@ class Bootstrap:
                 q.id: (q.state, len(q.spark)) for q in services.queries.all() if not q.is_transient
             },
         )
-        graphs = Graphs(services, history)
+        graphs = Graphs(services, samples)
         statements = StatementExecutor(services, runner, graphs.freshness)
         parts = Parts(services, runner, statements, queries, health, cluster, measures, graphs)
         before = runner.carried_out + queries.started
@@ -213,12 +213,12 @@ class Bootstrap:
         lifecycle.on_stop(swaps.close)
         swaps.start()
         if config["ksql.console.enabled"]:
-            sampler = PeriodicTask("metrics-history", EVERY_S, history.sample)
+            sampler = PeriodicTask("samples", EVERY_S, samples.sample)
             lifecycle.on_stop(sampler.close)
             sampler.start()
         if services.placement is not None:
             lifecycle.report("requesting a share of the queries")
-            services.placement.join(Handover(services.queries), cluster.lags, lambda: history.report)
+            services.placement.join(Handover(services.queries), cluster.lags, lambda: samples.report)
         if self._existing_spark is None and config["ksql.spark.warm.up.enabled"]:
             self._warm_up(services, scratch, lambda: runner.carried_out + queries.started == before)
         if not serves_first:

@@ -145,7 +145,7 @@ def test_anybody_gets_the_page_but_no_data(host: Host, tmp_path: Path) -> None:
     client = AppClient(host, **{"ksql.server.auth.users.file": str(users)})
     assert client.get("/", headers=BROWSER).status_code == 200
     assert client.get("/console/LICENSES.txt").status_code == 200
-    for path in ("/graph", "/metrics/history", "/info"):
+    for path in ("/graph", "/queries/BIG_1", "/info"):
         assert client.get(path).status_code == 401
 
 

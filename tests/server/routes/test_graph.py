@@ -1,8 +1,6 @@
-"""GET /graph and GET /metrics/history."""
+"""GET /graph and GET /queries/{id}."""
 
 from __future__ import annotations
-
-import pytest
 
 from ksql_spark.authorization import ALL_RIGHTS
 from tests.server.app_client import AppClient
@@ -18,18 +16,6 @@ def test_the_graph(client: AppClient, engine: FakeEngine) -> None:
     assert figures["readPerS"] == 10.5 and figures["lagSeconds"] is None and figures["errors"] == {"late": 1}
     assert "statement" not in body["nodes"][0]
     assert engine.graph_rights == ALL_RIGHTS
-
-
-def test_the_history(client: AppClient, engine: FakeEngine) -> None:
-    body = client.get("/metrics/history").json()
-    assert (body["everyS"], body["timesMs"]) == (5, [1000, 6000])
-    assert body["queries"]["BIG_1"]["readPerS"] == [1.5, None]
-    assert body["topics"]["rides"] == {"arrivingPerS": [1.5, None], "records": [1.5, None]}
-    assert engine.history_asked == (15, None, None, ALL_RIGHTS)
-    client.get("/metrics/history?minutes=120&query=BIG_1")
-    assert engine.history_asked == (120, "BIG_1", None, ALL_RIGHTS)
-    client.get("/metrics/history?topic=rides")
-    assert engine.history_asked == (15, None, "rides", ALL_RIGHTS)
 
 
 def test_a_query_step_by_step(client: AppClient, engine: FakeEngine) -> None:
@@ -50,9 +36,3 @@ def test_a_query_step_by_step(client: AppClient, engine: FakeEngine) -> None:
 def test_an_unknown_query(client: AppClient) -> None:
     response = client.get("/queries/NONE_7")
     assert (response.status_code, response.json()["error_code"]) == (400, 40001)
-
-
-@pytest.mark.parametrize("minutes", ["0", "721", "x", "-1", "1.5", "99999999999999", "²"])
-def test_wrong_minutes(client: AppClient, minutes: str) -> None:
-    response = client.get("/metrics/history", params={"minutes": minutes})
-    assert response.status_code == 400 and "from 1 to 720" in response.json()["message"]

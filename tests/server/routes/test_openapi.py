@@ -94,7 +94,6 @@ def test_what_is_referred_to_is_there(client: AppClient) -> None:
         ("/topics/{topic}/records", None),
         ("/sources/{name}/schemas", None),
         ("/queries/{query_id}", None),
-        ("/metrics/history", None),
     ],
 )
 def test_answers_hold_what_is_described(

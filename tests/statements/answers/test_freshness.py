@@ -11,7 +11,7 @@ import pytest
 from ksql_spark.engine.execution import StatementExecutor
 from ksql_spark.engine.freshness import freshness
 from ksql_spark.engine.graph import Graphs
-from ksql_spark.engine.history import History
+from ksql_spark.engine.samples import Samples
 from ksql_spark.entities.graph import Freshness, Graph, GraphEdge, GraphNode, NodeKind, QueryFigures
 from tests.statements.world import World
 
@@ -91,7 +91,7 @@ def test_nothing_writes_it() -> None:
 
 def test_the_statement(world: World) -> None:
     world.run("CREATE STREAM c AS SELECT * FROM s;")
-    graphs = Graphs(world.services, History(lambda: []))
+    graphs = Graphs(world.services, Samples(lambda: []))
     world.statements = StatementExecutor(world.services, world.runner, graphs.freshness)
     found = world.one("EXPLAIN FRESHNESS c;")
     assert found["@type"] == "freshness"

@@ -9,8 +9,8 @@ import pytest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine.graph import NO_KAFKA, Graphs
-from ksql_spark.engine.history import History, TopicSpan
 from ksql_spark.engine.metrics import LAG, Figure
+from ksql_spark.engine.samples import Samples, TopicSpan
 from ksql_spark.entities.graph import Graph, TopicFigures
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka_connect import NoConnect
@@ -19,19 +19,19 @@ from tests.statements.world import World
 
 def graphs(world: World) -> Graphs:
     figures = [Figure(LAG, (query.id, "s"), 7) for query in world.queries.all()]
-    return Graphs(world.services, History(lambda: figures))
+    return Graphs(world.services, Samples(lambda: figures))
 
 
 def test_what_is_in_the_topic_of_a_source(world: World) -> None:
-    history = History(lambda: [], spans=lambda: {"s": TopicSpan(2, 9)})
-    nodes = {node.id: node for node in Graphs(world.services, history).now(ALL_RIGHTS).nodes}
+    samples = Samples(lambda: [], spans=lambda: {"s": TopicSpan(2, 9)})
+    nodes = {node.id: node for node in Graphs(world.services, samples).now(ALL_RIGHTS).nodes}
     assert nodes["stream:S"].topic_figures == TopicFigures(arriving_per_s=None, records=7)
     assert nodes["table:T"].topic_figures is None
 
 
 def test_it_says_that_kafka_does_not_answer(world: World) -> None:
-    history = History(lambda: [], spans=lambda: None)
-    assert Graphs(world.services, history).now(ALL_RIGHTS).warnings == (NO_KAFKA,)
+    samples = Samples(lambda: [], spans=lambda: None)
+    assert Graphs(world.services, samples).now(ALL_RIGHTS).warnings == (NO_KAFKA,)
     assert graphs(world).now(ALL_RIGHTS).warnings == ()
 
 
@@ -67,14 +67,9 @@ def test_the_new_version_of_a_table(world: World) -> None:
 
 def test_a_client_sees_what_it_may_read(world: World) -> None:
     world.run("CREATE STREAM c AS SELECT * FROM s;")
-    (query,) = world.queries.all()
     made = graphs(world)
-    made.now(ALL_RIGHTS)
     rights = Rights.of(["reader:s"])
     assert [node.id for node in made.now(rights).nodes] == ["topic:s", "stream:S"]
-    assert made.history(15, None, None, rights).queries == {}
-    assert set(made.history(15, None, None, ALL_RIGHTS).queries) == {query.id}
-    assert made.history(15, "OTHER", None, ALL_RIGHTS).queries == {}
 
 
 def test_a_client_s_roles(world: World) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from ksql_spark.authorization import ALL_RIGHTS, Rights
 from ksql_spark.engine.graph import Graphs
-from ksql_spark.engine.history import History
 from ksql_spark.engine.query_details import query_details
+from ksql_spark.engine.samples import Samples
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.planner import EXECUTION_MODE
 from ksql_spark.runtime.queries.figures import QueryFigures
@@ -129,7 +129,7 @@ def test_what_happened_to_it(world: World) -> None:
 
 def test_only_those_who_may_see_it(world: World) -> None:
     query = created(world, "CREATE STREAM c AS SELECT * FROM s;")
-    graphs = Graphs(world.services, History(lambda: []))
+    graphs = Graphs(world.services, Samples(lambda: []))
     assert graphs.details(query.id.lower(), ALL_RIGHTS).id == query.id
     for id_, rights in ((query.id, Rights.of(["reader:s"])), ("NONE_9", ALL_RIGHTS)):
         with pytest.raises(KsqlError) as error:

@@ -1,4 +1,4 @@
-"""The figures of the last hours, and what the graph says of them."""
+"""The figures of now, and what the graph says of them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,8 @@ import pytest
 
 from ksql_spark.engine import metrics
 from ksql_spark.engine.graph import culprits
-from ksql_spark.engine.history import (
-    COARSE_SAMPLES,
-    EVERY_S,
-    SAMPLES,
-    History,
-    Ring,
-    TopicSpan,
-    decoded_figures,
-)
 from ksql_spark.engine.metrics import Figure
+from ksql_spark.engine.samples import Samples, TopicSpan, decoded_figures
 from ksql_spark.entities.graph import GraphEdge, GraphNode, QueryFigures, TopicFigures
 from ksql_spark.spark.traffic import Times
 
@@ -36,7 +28,7 @@ class FakeEngineFigures:
         self.told: dict[str, QueryFigures] = {}
         self.spans: dict[str, TopicSpan] | None = {}
         self.states = {"Q": "RUNNING"}
-        self.history = History(
+        self.samples = Samples(
             self.figures,
             lambda: self.now,
             remote_figures=lambda: self.told,
@@ -64,8 +56,8 @@ class FakeEngineFigures:
     def after(self, seconds: float, **changes: Any) -> QueryFigures:
         self.now += seconds
         vars(self).update(changes)
-        self.history.sample()
-        return self.history.latest()[1]["Q"]
+        self.samples.sample()
+        return self.samples.latest()[1]["Q"]
 
 
 def test_rates_are_those_between_two_samples() -> None:
@@ -94,7 +86,7 @@ def test_young_samples_are_used_again() -> None:
     engine.after(1)
     assert engine.asked == 1
     engine.now += 60
-    engine.history.latest()
+    engine.samples.latest()
     assert engine.asked == 2
 
 
@@ -104,12 +96,13 @@ def test_a_query_that_is_paused_has_new_figures_at_once() -> None:
     engine.after(5, read=50, lag=50)
     engine.now += 1
     engine.states["Q"], engine.lag = "PAUSED", 0
-    figures = engine.history.latest()[1]["Q"]
+    figures = engine.samples.latest()[1]["Q"]
     assert figures.lag_records == 0 and figures.read_per_s == 10
-    engine.history.latest()
+    engine.samples.latest()
     assert engine.asked == 3
-    # there are no more samples than before
-    assert len(engine.history.since(1, lambda _: True).times_ms) == 2
+    # rates are still those between samples that are far enough apart
+    engine.states["Q"] = "RUNNING"
+    assert engine.after(4, read=140).read_per_s == 18
 
 
 def test_samples_that_take_long_are_rare() -> None:
@@ -123,19 +116,19 @@ def test_samples_that_take_long_are_rare() -> None:
 def test_after_kafka_was_away_the_next_sample_is_soon() -> None:
     engine = FakeEngineFigures()
     engine.after(0, takes_s=20.0, spans=None)
-    assert not engine.history.is_whole
+    assert not engine.samples.is_whole
     engine.after(5, takes_s=0.0, spans={"a": TopicSpan(0, 5)})
-    assert engine.history.is_whole and engine.asked == 2
-    assert engine.history.topics()["a"].records == 5
+    assert engine.samples.is_whole and engine.asked == 2
+    assert engine.samples.topics()["a"].records == 5
 
 
 def test_the_lag_of_before() -> None:
     engine = FakeEngineFigures()
-    assert engine.history.lag_before("Q", 30) is None
+    assert engine.samples.lag_before("Q", 30) is None
     for number in range(20):
         engine.after(5, lag=number)
-    assert engine.history.lag_before("Q", 30) == 13
-    assert engine.history.lag_before("Q", 3600) is None and engine.history.lag_before("R", 30) is None
+    assert engine.samples.lag_before("Q", 30) == 13
+    assert engine.samples.lag_before("Q", 3600) is None and engine.samples.lag_before("R", 30) is None
 
 
 def test_a_clock_that_is_set_back_stops_nothing() -> None:
@@ -145,64 +138,34 @@ def test_a_clock_that_is_set_back_stops_nothing() -> None:
     assert engine.after(5, read=200).read_per_s == 20
 
 
-def test_the_history_is_bounded_and_coarser_further_back() -> None:
-    engine = FakeEngineFigures()
-    for number in range(SAMPLES + 100):
-        engine.after(EVERY_S, read=number * 50)
-    fine, coarse = (engine.history.since(minutes, lambda _: True) for minutes in (120, 720))
-    assert len(fine.times_ms) == SAMPLES and fine.every_s == 5
-    assert set(fine.queries["Q"].read_per_s) == {10.0}
-    assert list(fine.times_ms) == sorted(fine.times_ms) and fine.times_ms[-1] == engine.now * 1000
-    assert coarse.every_s == 120 and 1 < len(coarse.times_ms) <= COARSE_SAMPLES
-    assert set(coarse.queries["Q"].read_per_s) == {None, 10.0}
-    assert len(engine.history.since(1, lambda _: True).times_ms) == 60 // EVERY_S + 1
-    assert engine.history.since(1, lambda _: False).queries == {}
-
-
-def test_names_come_and_go() -> None:
-    ring = Ring[int](5, 3, ("lag",), lambda lag, *_: [lag])
-    for number, names in enumerate(["A", "AB", "AB", "B", "BC"]):
-        ring.add(number * 5.0, dict.fromkeys(names, number))
-    times, found = ring.since(0, lambda _: True)
-    assert times == (10_000, 15_000, 20_000)
-    assert found == {"B": {"lag": (2, 3, 4)}, "C": {"lag": (None, None, 4)}}
-
-
-def test_the_size_of_state_over_time() -> None:
-    engine = FakeEngineFigures()
-    engine.after(0)
-    (series,) = engine.history.since(1, lambda _: True).queries.values()
-    assert (series.state_rows, series.state_bytes, series.lag_seconds) == ((7,), (None,), (1.5,))
-
-
 def test_what_arrives_in_topics_and_how_much_is_there() -> None:
     engine = FakeEngineFigures()
     engine.after(0, spans={"a": TopicSpan(0, 100)})
+    assert engine.samples.topics() == {"a": TopicFigures(arriving_per_s=None, records=100)}
     engine.after(5, spans={"a": TopicSpan(50, 150), "b": TopicSpan(0, 9)})
+    assert engine.samples.topics() == {
+        "a": TopicFigures(arriving_per_s=10, records=100),
+        "b": TopicFigures(arriving_per_s=None, records=9),
+    }
     engine.after(5, spans={"a": TopicSpan(0, 5), "b": TopicSpan(0, 9)})  # it was created anew
-    topics = engine.history.since(1, lambda _: False, lambda _: True).topics
-    assert topics["a"].arriving_per_s == (None, 10, None) and topics["a"].records == (100, 100, 5)
-    assert topics["b"].arriving_per_s == (None, None, 0) and topics["b"].records == (None, 9, 9)
-    assert engine.history.topics() == {
+    assert engine.samples.topics() == {
         "a": TopicFigures(arriving_per_s=None, records=5),
         "b": TopicFigures(arriving_per_s=0, records=9),
     }
-    assert engine.history.since(1, lambda _: True).topics == {}
 
 
 def test_other_servers_tell_the_figures_of_their_queries() -> None:
-    """What one server says, the other one shows and keeps as its own."""
+    """What one server says, the other one shows as its own."""
     here, there = FakeEngineFigures(), FakeEngineFigures()
     here.figures = list  # type: ignore[method-assign]
-    here.history = History(here.figures, lambda: here.now, remote_figures=lambda: here.told)
+    here.samples = Samples(here.figures, lambda: here.now, remote_figures=lambda: here.told)
     for seconds, read in ((0, 0), (5, 50)):
         expected = there.after(seconds, read=read, lag=30, committed=9)
-        here.told = decoded_figures(there.history.report)
+        here.told = decoded_figures(there.samples.report)
         found = here.after(seconds)
     assert found == replace(expected, errors={"late": 2}, arrived_records=None) and found.read_per_s == 10
-    assert here.history.since(1, lambda _: True) == there.history.since(1, lambda _: True)
-    assert here.history.report == {}  # a server tells of its own queries
-    assert here.history.lag_before("Q", 5) == 30
+    assert here.samples.report == {}  # a server tells of its own queries
+    assert here.samples.lag_before("Q", 5) == 30
 
 
 @pytest.mark.parametrize("said", [{"Q": []}, {"Q": [1, 2]}, {"Q": "x"}, {"Q": [None] * 10}])

@@ -1,1 +1,0 @@
-import{I as t,a as r,y as e}from"./part-BSPDWMQ6.js";function p({sql:o,isEditable:i=!0}){return e(r,{children:[e("pre",{children:o}),i&&o!==""&&e("p",{children:e("a",{href:t("editor","",{sql:o}),children:"Open in the editor"})})]})}export{p as a};
