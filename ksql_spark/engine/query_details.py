@@ -34,7 +34,7 @@ def query_details(query: ManagedQuery, figures: QueryFigures) -> QueryDetails:
     runner = query.runner
     sizes, runs = state_sizes(runner, figures), list(runner.spark)
     states = [
-        size and StateVolume(rows=size.entries, bytes=size.bytes, at=size.at, outgrown=size.outgrown)
+        StateVolume(rows=size.entries, bytes=size.bytes, at=size.at, outgrown=size.outgrown) if size else None
         for size in sizes
     ]
     stages = []

@@ -196,14 +196,14 @@ def top_n(node: TopN, inputs: Sequence[DataFrame], context: Context) -> Built:
     new = [key.name for key in node.keys]
     own_columns = [name for name in carried.types if name not in (*new, NULL_KEY)]
 
-    def texts(row: str, ranks: str) -> dict[str, str]:
+    def shown_of(row: str, ranks: str) -> dict[str, str]:
         found = {name: f"__k.c{i}" for i, name in enumerate(new)}
         found |= {node.rank: "__rank"} if node.rank else {}
         found |= {name: f"{row}.{quoted(name)}" for name in own_columns}
         return found | {name: f"{ranks}.{name}" for name in RANKS if node.ranks}
 
-    shown = texts("__l", "__n")
+    shown = shown_of("__l", "__n")
     columns = [named(text, name) for name, text in shown.items()]
     return done.select(
-        *columns, *carried.hidden_names, *signs(context, shown, texts("__next", "__next_n"))
+        *columns, *carried.hidden_names, *signs(context, shown, shown_of("__next", "__next_n"))
     ).built()
