@@ -404,7 +404,7 @@ CREATE STREAM firsts AS
 CREATE STREAM grown AS
   SELECT shop, n, n - LAG(n) OVER (PARTITION BY shop ORDER BY ROWTIME) AS more
   FROM (SELECT p.shop AS shop, n FROM clicks c JOIN places p ON c.shop = p.shop) j EMIT CHANGES;
-CREATE TABLE most AS
+CREATE TABLE most WITH (KEY_FORMAT = 'JSON') AS
   SELECT shop, ROW_NUMBER() OVER (PARTITION BY shop ORDER BY n DESC) AS place, n
   FROM (SELECT p.shop AS shop, n FROM clicks c JOIN places p ON c.shop = p.shop) j QUALIFY place <= 2 EMIT CHANGES;
 CREATE STREAM doors AS
@@ -419,10 +419,27 @@ INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (4000, 'z', 'a', 5);
 --@restart
 INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (5000, 'y', 'a', 3);
 INSERT INTO clicks (ROWTIME, id, shop, n) VALUES (6000, 'x', 'b', 4);
---@output FIRSTS
---@output GROWN
+--@output FIRSTS rowsort
+-- shop | n | city
+-- a    | 1 | Rome
+-- b    | 2 | Oslo
+--@output GROWN rowsort
+-- shop | n | more
+-- a    | 1 | NULL
+-- a    | 3 | -2
+-- a    | 5 | 4
+-- b    | 2 | NULL
+-- b    | 4 | 2
 --@output MOST folded
---@output DOORS
+-- shop | place | n
+-- a    | 1     | 5
+-- a    | 2     | 3
+-- b    | 1     | 4
+-- b    | 2     | 2
+--@output DOORS rowsort
+-- shop | door | n
+-- a    | 7    | 5
+-- b    | 8    | 2
 
 --@test: an aggregate of the best rows of each group
 CREATE TABLE goods (id STRING PRIMARY KEY, shop STRING, price INT)
@@ -494,4 +511,11 @@ INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'b', 6);
 INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'c', 6);
 INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'd', 6);
 --@output BEST folded
+-- starts | place | shop | clicks
+-- 0      | 1     | a    | 3
+-- 10000  | 1     | b    | 1
+-- 5000   | 1     | a    | 2
 --@output BUSY folded
+-- ends  | shops | clicks
+-- 10000 | 2     | 5
+-- 20000 | 1     | 1
