@@ -7,7 +7,7 @@ import functools
 import random
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -66,6 +66,12 @@ from ksql_spark.runtime.reading.push import Places, PushResult
 from ksql_spark.runtime.reading.push_limit import PushLimit
 from ksql_spark.runtime.reading.results import QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
+from ksql_spark.runtime.reading.shared_results import (
+    STALENESS,
+    SharedResults,
+    is_shareable,
+    shared_staleness_ms,
+)
 from ksql_spark.runtime.reading.topic_feeds import Feeds
 from ksql_spark.runtime.reading.view import View, deletions_kept_ms
 from ksql_spark.spark import jvm
@@ -124,8 +130,7 @@ def _restart_reported() -> Iterator[None]:
         raise
 
 
-#: how fresh a result must be
-STALENESS = "ksql.query.pull.max.staleness.ms"
+#: how far a result may be behind
 LAG = "ksql.query.pull.max.allowed.offset.lag"
 
 
@@ -152,6 +157,7 @@ class QueryService:
         self._catalog_snapshot = _Catalog(services.published, services.config)
         self._feeds = Feeds(services.admin, services.config["ksql.query.push.memory.max.bytes"])
         self._shared = SharedQueries(services.admin, services.queries)
+        self._results = SharedResults()
         self._limits = PullLimits(lambda name: services.config[name])
         self._push_limit = PushLimit(lambda: (q.id for q in services.queries.all() if q.is_transient))
         #: how many queries have been started
@@ -176,7 +182,7 @@ class QueryService:
                 with registry.with_functions(services.catalog.published_functions), _restart_reported():
                     plan = hit.plan
                     check_source(request.rights, Role.READER, plan.source.name)
-                    return self._answer(plan, request)
+                    return self._answer(plan, request, catalog, settings)
         context = context_of(request, services, catalog.metastore)
         statements = list(parsed(request, context))
         if len(statements) != 1:
@@ -318,8 +324,8 @@ class QueryService:
             return self._push(read, statement, context, request)
         with _restart_reported():
             if isinstance(read, Lookup):
-                return self._answer(read, request)
-            return self._run_job(read, statement, context)
+                return self._answer(read, request, catalog, settings)
+            return self._run_job(read, statement, context, request, catalog, settings)
 
     def _push(
         self, bound: Feed, statement: Query, context: StatementContext, request: Request
@@ -495,27 +501,77 @@ class QueryService:
             catalog = self._catalog_snapshot = _Catalog(services.published, services.config)
         return catalog
 
-    def _answer(self, plan: Lookup, request: Request) -> QueryStream:
+    def _answer(
+        self, plan: Lookup, request: Request, catalog: _Catalog, settings: Hashable | None
+    ) -> QueryStream:
         """The rows of a lookup or scan of a table."""
-        services, catalog = self._services, self._catalog()
+        services = self._services
         if catalog.pull_qps is not None:
             self._limits.take(catalog.pull_qps)
-        with self._limits.one():
-            view = services.views.following(plan.source)
-            properties = {config.canonical(name) or name: value for name, value in request.properties.items()}
-            ends = None if view is None else self._ends(view, catalog, properties, request.consistency_token)
-            if view is None or ends is None:
-                view = services.views.current(plan.source, PULL_TIMEOUT_S)
-            else:
-                view.wait_for(ends, PULL_TIMEOUT_S)
-            # a look-up needs no Spark, and goes on while Spark is restarted
-            result = pull.run(plan, view, services.spark.session, services.registry)
-            request.positions.note(view.topic, view.positions)
-            request.positions.stopped = services.queries.stopped_writers(plan.source.name)
-            return result
+        properties = {config.canonical(name) or name: value for name, value in request.properties.items()}
 
-    def _run_job(self, job: Job, statement: Query, context: StatementContext) -> QueryStream:
+        def compute() -> QueryStream:
+            with self._limits.one():
+                view = services.views.following(plan.source)
+                ends = None
+                if view is not None:
+                    ends = self._ends(view, catalog, properties, request.consistency_token)
+                if view is None or ends is None:
+                    view = services.views.current(plan.source, PULL_TIMEOUT_S)
+                else:
+                    view.wait_for(ends, PULL_TIMEOUT_S)
+                # a look-up needs no Spark, and goes on while Spark is restarted
+                return pull.run(plan, view, services.spark.session, services.registry)
+
+        result = self._shared_result(compute, plan, [plan.source], request, catalog, settings)
+        view = services.views.following(plan.source)
+        if view is not None:
+            request.positions.note(view.topic, view.positions)
+        request.positions.stopped = services.queries.stopped_writers(plan.source.name)
+        return result
+
+    def _shared_result(
+        self,
+        compute: Callable[[], QueryStream],
+        plan: Read,
+        sources: Iterable[DataSource],
+        request: Request,
+        catalog: _Catalog,
+        settings: Hashable | None,
+    ) -> QueryStream:
+        """What ``compute`` returns, or has just returned for the same statement of somebody else."""
+        key = None
+        if settings is not None and is_shareable(plan):
+            key = (catalog, settings, request.text, request.consistency_token)
+        topics = [source.topic for source in sources]
+        staleness_ms = shared_staleness_ms(catalog.config.with_values(request.properties))
+        all_written = self._services.producer.written
+        return self._results.get(
+            key,
+            compute,
+            request.cancelled,
+            staleness_ms / 1000,
+            lambda: {topic: dict(all_written.get(topic, ())) for topic in topics},
+        )
+
+    def _run_job(
+        self,
+        job: Job,
+        statement: Query,
+        context: StatementContext,
+        request: Request,
+        catalog: _Catalog,
+        settings: Hashable | None,
+    ) -> QueryStream:
         """The rows of a batch of Spark."""
+        sources = [relation.source for relation in relations(job.root)]
+
+        def compute() -> QueryStream:
+            return self._computed(job, statement, context)
+
+        return self._shared_result(compute, job, sources, request, catalog, settings)
+
+    def _computed(self, job: Job, statement: Query, context: StatementContext) -> QueryStream:
         services = context.services
         consumer = services.client_settings("consumer", context.properties)
         if statement.find(LogOf) is not None:

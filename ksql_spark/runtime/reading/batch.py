@@ -21,6 +21,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from ksql_spark import deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.nodes import Limit, Node, Project, Source
 from ksql_spark.plan.queries import IndexLookup, Job, KeyLookup
@@ -28,7 +29,16 @@ from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.errors import job_failure
 from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys, found_rows
-from ksql_spark.runtime.reading.results import QueryStream, Row, Rows, api_value, result_columns, row_form
+from ksql_spark.runtime.reading.results import (
+    SMALL,
+    PullResult,
+    QueryStream,
+    Row,
+    Rows,
+    api_value,
+    result_columns,
+    row_form,
+)
 from ksql_spark.runtime.reading.stored_row import StoredRow
 from ksql_spark.runtime.reading.views import Views
 from ksql_spark.schema import Column
@@ -41,6 +51,8 @@ log = logging.getLogger(__name__)
 _FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
 #: rows per piece, and pieces that may wait for the reader
 _PIECE_ROWS, _PIECES = 1_000, 8
+#: how late a query ends that nobody waits for, seconds
+_CHECK_S = 0.2
 
 
 class BatchResult(QueryStream):
@@ -76,6 +88,8 @@ class BatchResult(QueryStream):
         self._limit = limit
         self._clean_up = clean_up
         self._closed = threading.Event()
+        #: the first rows, which were read before the client asks for them
+        self._first = Rows()
         #: rows, then None or the error that ended them
         self._pieces: queue.Queue[list[Row] | Exception | None] = queue.Queue(_PIECES)
         self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
@@ -87,6 +101,9 @@ class BatchResult(QueryStream):
         Raises:
             KsqlError: Spark could not run the query.
         """
+        if self._first:
+            first, self._first = self._first, Rows()
+            return first
         if self._closed.is_set():
             return None
         try:
@@ -98,6 +115,26 @@ class BatchResult(QueryStream):
         if isinstance(piece, Exception):
             raise piece
         return None if piece is None else Rows(piece)
+
+    def begun(self) -> QueryStream:
+        """The result once it is complete, or has more than a few rows.
+
+        Raises:
+            KsqlError: as ``read``; as deadline.check(), which also cancels the query.
+        """
+        rows = Rows()
+        try:
+            while len(rows) <= SMALL:
+                deadline.check()
+                piece = self.read(_CHECK_S)
+                if piece is None:
+                    return PullResult(self.columns, rows, self.final_message, self.kind)
+                rows += piece
+        except BaseException:
+            self.close()
+            raise
+        self._first = rows
+        return self
 
     def close(self) -> None:
         """Cancel the query if it still runs; may be called more than once."""
@@ -151,8 +188,8 @@ def run(
     setting: Callable[[str], Any],
     past: Mapping[str, PastRows] | None = None,
     ranges: BatchRanges = WHOLE_TOPICS,
-) -> BatchResult:
-    """Start ``query``.
+) -> QueryStream:
+    """Run ``query`` until its rows are complete, or more than a few.
 
     Args:
         query: the query.
@@ -165,7 +202,8 @@ def run(
         ranges: what is read of streams.
 
     Raises:
-        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
+        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses;
+            what Spark reports; as deadline.check().
     """
     sources = relations(query.root)
     # of a pattern's topics Spark finds the ends
@@ -196,7 +234,7 @@ def run(
         frame = batch.build(own, query.root, frames, setting)
         kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
-        return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
+        result = BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
     except (PySparkException, jvm.JvmError) as error:
         folder.cleanup()
         log.exception("Spark rejected a pull query")
@@ -204,6 +242,7 @@ def run(
     except BaseException:
         folder.cleanup()
         raise
+    return result.begun()
 
 
 def first_rows(

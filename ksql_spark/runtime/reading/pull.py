@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from ksql_spark import deadline
 from ksql_spark.expressions import Expression, Literal
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import IndexLookup, KeyLookup, Lookup
@@ -70,8 +71,12 @@ def run(
     session: Callable[[], SparkSession],
     registry: SchemaRegistry | None = None,
 ) -> PullResult | ScanResult:
-    """Answer ``query``, a pull query on a table, from its view."""
-    stored = _stored(query, view, session)
+    """Answer ``query``, a pull query on a table, from its view.
+
+    Raises:
+        KsqlError: as jobs_reported; as deadline.check().
+    """
+    stored = _checked(_stored(query, view, session))
     columns = [ResultColumn.of(i.name, i.expression.type, i.name in query.key_names) for i in query.items]
     pages = _limited(_selected(query, stored, session, registry), query.offset or 0, query.limit)
     rows: list[Row] = []
@@ -80,6 +85,13 @@ def run(
         if len(rows) >= SMALL:
             return ScanResult(columns, rows, pages)
     return PullResult(columns, rows)
+
+
+def _checked(pages: Iterator[Sequence[StoredRow]]) -> Iterator[Sequence[StoredRow]]:
+    """``pages``, until a deadline."""
+    for page in pages:
+        deadline.check()
+        yield page
 
 
 def _stored(query: Lookup, view: View, session: Callable[[], SparkSession]) -> Iterator[Sequence[StoredRow]]:

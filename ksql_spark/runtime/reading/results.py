@@ -148,18 +148,33 @@ class QueryStream(Protocol):
 
 
 class PullResult(QueryStream):
-    """The result of a pull query, whose rows are in memory."""
+    """The result of a pull query, whose rows are in memory.
+
+    Args:
+        columns: of the result.
+        rows: all of them.
+        final_message: what follows the rows.
+        kind: PULL or STREAM_PULL.
+    """
 
     def __init__(
-        self, columns: list[ResultColumn], rows: list[Row], final_message: str | None = None
+        self,
+        columns: list[ResultColumn],
+        rows: list[Row],
+        final_message: str | None = None,
+        kind: str = "PULL",
     ) -> None:
         self.query_id = pull_query_id()
-        self.kind = "PULL"
+        self.kind = kind
         self.columns = columns
         self.final_message: str | None = None
         self._final = final_message
-        self._rows: Rows | None = Rows(rows)
+        self._rows: Rows | None = rows if isinstance(rows, Rows) else Rows(rows)
         self.is_complete = len(rows) <= SMALL
+
+    def again(self) -> PullResult:
+        """The same result for another client, before it has been read."""
+        return PullResult(self.columns, self._rows or [], self._final, self.kind)
 
     def read(self, timeout_s: float) -> Rows | None:
         """All rows at the first call, then None."""

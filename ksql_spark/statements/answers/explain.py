@@ -24,6 +24,7 @@ from ksql_spark.plan.queries import Feed, Job, Lookup, PersistentQuery, Read
 from ksql_spark.plan.stages import Plan
 from ksql_spark.plan.trees import relations
 from ksql_spark.runtime.reading.results import schema_info
+from ksql_spark.runtime.reading.shared_results import is_shareable, shared_staleness_ms
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description
 from ksql_spark.statements.base.early_records import early_records
@@ -169,6 +170,8 @@ def _of_read(read: Read, text: str, context: StatementContext) -> QueryDescripti
             columns = [(c.name, c.type) for c in root.schema.columns]
             sources, window = [relation.source for relation in relations(root)], root.window
             shown = [plan_text.explain_job(read), *archive_lines(root)]
+    if (staleness_ms := shared_staleness_ms(context.config)) and is_shareable(read):
+        shown.append(f"Execution: shared by the same statements within {staleness_ms} ms.")
     return QueryDescription(
         statement_text=masked(text),
         window_type=window.kind if window else None,

@@ -1,0 +1,167 @@
+"""Pull queries that several clients ask at once, each computed once for all of them.
+
+A result has everything that was there when its statement arrived. So a client joins a computation that has
+not begun; while one runs, all clients with the same statement wait for the next. A client that takes older
+results also joins one that began that recently, unless this server has written to its topics since.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+
+from ksql_spark import deadline
+from ksql_spark.config import Config
+from ksql_spark.deadline import Deadline
+from ksql_spark.errors import KsqlError
+from ksql_spark.expressions import Literal, Members
+from ksql_spark.functions import registry
+from ksql_spark.functions.spec import Category
+from ksql_spark.metastore.sources import DataSource
+from ksql_spark.runtime.reading.freshness import Ends
+from ksql_spark.runtime.reading.results import PullResult, QueryStream
+
+#: how often a client that waits is looked after, and how late a computation that nobody wants ends, seconds
+_CHECK_S = 0.2
+#: how fresh a result must be
+STALENESS = "ksql.query.pull.max.staleness.ms"
+
+
+def shared_staleness_ms(config: Config) -> int:
+    """How old a shared result may be, milliseconds; if the property was not set, it is current."""
+    return int(config[STALENESS]) if config.is_set(STALENESS) else 0
+
+
+@dataclasses.dataclass(eq=False)
+class _Computation:
+    """One computation.
+
+    Args:
+        clients: each is set once it does not wait any more.
+        began_at: when it began to read (monotonic); infinity: it has not.
+        written: what this server had written to its topics by then.
+        kept_until: until when others may take its result.
+        result: the result, or why there is none; None: it runs, or nobody else can have it.
+    """
+
+    clients: list[threading.Event] = dataclasses.field(default_factory=list)
+    began_at: float = math.inf
+    written: Mapping[str, Ends] = dataclasses.field(default_factory=dict)
+    kept_until: float = 0.0
+    is_done: bool = False
+    result: PullResult | KsqlError | None = None
+
+    def interruption(self) -> str | None:
+        """The condition that ends it: nobody waits for it."""
+        return "STATEMENT_CANCELLED" if all(client.is_set() for client in self.clients) else None
+
+
+class SharedResults:
+    """Computes results, the same ones once. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        #: by key: those that have not begun, and the last ones that have
+        self._next: dict[Hashable, _Computation] = {}
+        self._begun: dict[Hashable, _Computation] = {}
+
+    def get(
+        self,
+        key: Hashable,
+        compute: Callable[[], QueryStream],
+        cancelled: threading.Event,
+        staleness_s: float = 0.0,
+        written: Callable[[], Mapping[str, Ends]] = dict,
+    ) -> QueryStream:
+        """The result of ``compute``, or that of another client with the same key.
+
+        Only results that are small and complete are shared: of another one, each client gets its own.
+
+        Args:
+            key: equal for statements with equal results; None: nobody shares this one.
+            compute: computes the result; calls deadline.check() as it goes.
+            cancelled: set once the client does not wait any more.
+            staleness_s: how old the result may be, seconds.
+            written: returns what this server has written to the topics that are read.
+
+        Raises:
+            KsqlError: STATEMENT_CANCELLED; as ``compute``.
+        """
+        alone = _Computation([cancelled])
+        if key is None:
+            return self._run(alone, compute)
+        shared = self._joined(key, cancelled, staleness_s, written)
+        if not shared.is_done:
+            try:
+                return self._run(shared, compute)
+            finally:
+                with self._changed:
+                    shared.is_done = True
+                    if shared.result is None or shared.kept_until <= time.monotonic():
+                        del self._begun[key]
+                    self._changed.notify_all()
+        if isinstance(shared.result, KsqlError):
+            raise shared.result.without_context()
+        return self._run(alone, compute) if shared.result is None else shared.result.again()
+
+    def _joined(
+        self,
+        key: Hashable,
+        cancelled: threading.Event,
+        staleness_s: float,
+        written: Callable[[], Mapping[str, Ends]],
+    ) -> _Computation:
+        """The computation for a client, once it is done or the caller is to run it."""
+        with self._changed:
+            now = time.monotonic()
+            for old in [k for k, each in self._begun.items() if each.is_done and each.kept_until <= now]:
+                del self._begun[old]
+            shared = self._begun.get(key)
+            is_recent = shared is not None and now - shared.began_at < staleness_s
+            if shared is None or not is_recent or shared.written != written():
+                shared = self._next.setdefault(key, _Computation())
+            shared.clients.append(cancelled)
+            while not shared.is_done:
+                if cancelled.is_set():
+                    if self._next.get(key) is shared and shared.interruption() is not None:
+                        del self._next[key]
+                    raise KsqlError("STATEMENT_CANCELLED")
+                before = self._begun.get(key)
+                if self._next.get(key) is shared and (before is None or before.is_done):
+                    shared.written, shared.began_at = written(), time.monotonic()
+                    shared.kept_until = shared.began_at + staleness_s
+                    self._begun[key] = self._next.pop(key)
+                    break
+                self._changed.wait(_CHECK_S)
+            return shared
+
+    def _run(self, computation: _Computation, compute: Callable[[], QueryStream]) -> QueryStream:
+        try:
+            with deadline.limited(Deadline(0, computation.interruption)):
+                deadline.check()
+                result = compute()
+        except KsqlError as error:
+            if error.condition != "STATEMENT_CANCELLED":
+                computation.result = error
+            raise
+        if isinstance(result, PullResult) and result.is_complete:
+            computation.result = result.again()
+        return result
+
+
+def is_shareable(part: object) -> bool:
+    """Whether a plan, or a part of one, gives all who run it now the same rows: it has no random values."""
+    if isinstance(part, (DataSource, Literal, Members)):
+        return True
+    if isinstance(part, (tuple, frozenset)):
+        return all(map(is_shareable, part))
+    if not dataclasses.is_dataclass(part):
+        return True
+    name = getattr(part, "function", None)
+    function = registry.find(name) if isinstance(name, str) else None
+    if function is not None and not function.is_deterministic and function.category != Category.DATE_TIME:
+        return False
+    return all(is_shareable(getattr(part, field.name)) for field in dataclasses.fields(part))
