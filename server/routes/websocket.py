@@ -21,7 +21,7 @@ from ksql_spark.server.security.access import client_of, note_query, principal_o
 from ksql_spark.server.streaming.responses import READ_TIMEOUT_S, encode, row_text
 
 if TYPE_CHECKING:
-    from ksql_spark.engine import QueryStream
+    from ksql_spark.engine import QueryStream, Request
 
 router = Router()
 
@@ -46,10 +46,13 @@ async def ws_query(socket: WebSocket) -> None:
         principal = principal_of(socket)
         parsed = parsed_body(StatementsBody, text)
         request = parsed.request(principal.rights, principal.user, client=client_of(socket))
-        stream = await host.query(request)
+        opened: list[QueryStream] = []
+        watcher = asyncio.create_task(_watch(socket, host, request, opened))
+        opened.append(stream := await host.query(request))
+        if request.cancelled.is_set():
+            return
         note_query(principal, stream, request)
         host.opened(stream)
-        watcher = asyncio.create_task(_watch(socket, host, stream))
         await _send_rows(socket, host, stream)
         if stream in host.cut_off:
             raise errors.stopping()
@@ -83,11 +86,13 @@ async def _send_rows(socket: WebSocket, host: Host, stream: QueryStream) -> None
             await socket.send_text((b'{"row":{"columns":%b%b}}' % (row_text(row), tombstone)).decode())
 
 
-async def _watch(socket: WebSocket, host: Host, stream: QueryStream) -> None:
-    """Wait until the client disconnects, then close the stream, which ends a waiting read."""
+async def _watch(socket: WebSocket, host: Host, request: Request, opened: list[QueryStream]) -> None:
+    """Wait until the client disconnects, then end the query that starts, or close its stream."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass  # the client's messages have no meaning
-    await host.close(stream)
+    request.cancelled.set()
+    for stream in opened:
+        await host.close(stream)
 
 
 async def _close(socket: WebSocket, code: int, message: str) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -15,8 +18,11 @@ from confluent_kafka import Producer
 from ksql_spark.engine import Engine, Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.admin import KafkaAdmin
+from ksql_spark.runtime.reading import batch
+from ksql_spark.runtime.reading.results import QueryStream
 from ksql_spark.services.broker import EmbeddedBroker
-from tests.waiting import TIMEOUT_S
+from tests.server.postgres.port import Port
+from tests.waiting import TIMEOUT_S, until
 
 pytestmark = pytest.mark.kafka
 
@@ -114,24 +120,99 @@ def test_shapes_of_answers(url: str, numbers: str) -> None:
 def test_explain(execute: Callable[[str], Any], numbers: str) -> None:
     sql = "SELECT a.n FROM numbers a JOIN numbers_stream b ON a.k = b.k WHERE b.k = 'x' ORDER BY a.n"
     (answer,) = execute(f"EXPLAIN {sql};")
+    assert "shared" not in answer["queryDescription"]["executionPlan"]
+    *_, answer = execute(f"SET 'ksql.query.pull.max.staleness.ms' = '1000'; EXPLAIN {sql};")
     described = answer["queryDescription"]
     assert described["queryType"] == "PULL"
     assert described["sources"] == ["NUMBERS", "NUMBERS_STREAM"]
     assert "Look-up in table NUMBERS | Keys: 'x'" in described["executionPlan"]
     assert "Scan of stream NUMBERS_STREAM" in described["executionPlan"]
+    assert described["executionPlan"].endswith("Execution: shared by the same statements within 1000 ms.")
 
 
-def test_closing_cancels_the_query(engine: Engine, numbers: str) -> None:
-    services = engine.services
-    sql = "SELECT COUNT(*) FROM numbers a JOIN numbers b ON a.grouped = b.grouped"
-    sql += " JOIN numbers c ON b.grouped = c.grouped AND SUBSTRING(a.k, 1, 3) <= SUBSTRING(c.k, 2, 3);"
-    stream: Any = engine.query(Request(sql))
-    assert stream.read(0.1) == []
-    stream.close()
-    stream._worker.join(TIMEOUT_S)
-    assert not stream._worker.is_alive()
-    assert stream.read(0.1) is None
-    assert not list(services.views.folder.glob("pull-*"))
+#: takes hours
+SLOW = (
+    "SELECT COUNT(*) FROM numbers a JOIN numbers b ON a.grouped = b.grouped JOIN numbers c "
+    "ON b.grouped = c.grouped AND SUBSTRING(a.k, 1, 3) <= SUBSTRING(c.k, 2, 3) JOIN numbers d "
+    "ON c.grouped = d.grouped AND SUBSTRING(b.k, 1, 3) <= SUBSTRING(d.k, 2, 3);"
+)
+
+
+@pytest.mark.parametrize("client", ["engine", "HTTP", "PostgreSQL"])
+def test_a_slow_query_ends_when_its_client_goes(
+    engine: Engine, url: str, numbers: str, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    begun: list[batch.BatchResult] = []
+
+    class Noted(batch.BatchResult):
+        def begun(self) -> QueryStream:
+            begun.append(self)
+            return super().begun()
+
+    def is_running() -> bool:
+        tracker = engine.services.spark.session().sparkContext.statusTracker()
+        return bool(begun) and any(
+            (job := tracker.getJobInfo(id_)) is not None and job.status == "RUNNING"
+            for id_ in tracker.getJobIdsForGroup(begun[0].query_id)
+        )
+
+    monkeypatch.setattr(batch, "BatchResult", Noted)
+    if client == "engine":
+        request, failed = Request(SLOW), []
+
+        def run() -> None:
+            with pytest.raises(KsqlError) as error:
+                engine.query(request)
+            failed.append(error.value.condition)
+
+        asking = threading.Thread(target=run)
+        asking.start()
+        until(is_running)
+        request.cancelled.set()
+        asking.join(TIMEOUT_S)
+        assert failed == ["STATEMENT_CANCELLED"]
+    elif client == "HTTP":
+        body = json.dumps({"sql": SLOW}).encode()
+        address = urlsplit(url)
+        with socket.create_connection((str(address.hostname), address.port or 0)) as connection:
+            head = f"POST /query-stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+            connection.sendall(head.encode() + body)
+            until(is_running)
+    else:
+        with Port(engine) as port, port.connect() as connected:  # type: ignore[arg-type]
+            connected.pgconn.send_query(SLOW.encode())
+            until(is_running)
+            connected.close()
+            until(lambda: not begun[0]._worker.is_alive())
+    until(lambda: not begun[0]._worker.is_alive())
+    until(lambda: not is_running())
+    until(lambda: not list(engine.services.views.folder.glob("pull-*")))
+    assert not engine._parts.queries._results._begun
+
+
+def test_equal_queries_that_come_together_are_computed_once(
+    engine: Engine, url: str, numbers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "SELECT grouped, COUNT(*) AS n FROM numbers GROUP BY grouped ORDER BY grouped LIMIT 1;"
+    runs, first, may_go_on = [], threading.Event(), threading.Event()
+    run = batch.run
+
+    def counted(*arguments: Any) -> QueryStream:
+        runs.append(arguments)
+        first.set()
+        assert may_go_on.wait(TIMEOUT_S)
+        return run(*arguments)
+
+    monkeypatch.setattr(batch, "run", counted)
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(query_stream, url, sql)]
+        assert first.wait(TIMEOUT_S)
+        asked += [threads.submit(query_stream, url, sql) for _ in range(7)]
+        waiting = engine._parts.queries._results._next
+        until(lambda: sum(len(each.clients) for each in waiting.values()) == 7)
+        may_go_on.set()
+        assert [rows(each.result()) for each in asked] == [[[0, 250]]] * 8
+    assert len(runs) == 2
 
 
 def test_a_view_that_is_closed_tells_those_who_wait(engine: Engine, numbers: str) -> None:

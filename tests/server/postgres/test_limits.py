@@ -245,6 +245,30 @@ def test_who_leaves_ends_what_reads_the_text(port: Port, slow: threading.Event) 
     assert all(one.result(SOON_S) is None for one in freed)
 
 
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_query_without_rows_ends_when_its_client_goes_or_cancels(
+    port: Port, monkeypatch: pytest.MonkeyPatch, is_closed: bool
+) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def query(request: Any) -> Any:
+        begun.set()
+        if request.cancelled.wait(SOON_S):
+            cancelled.set()
+        raise KsqlError("STATEMENT_CANCELLED")
+
+    monkeypatch.setattr(port.engine, "query", query)
+    connection = port.connect()
+    connection.pgconn.send_query(b"SELECT * FROM slow ORDER BY 1")
+    assert begun.wait(SOON_S)
+    if is_closed:
+        connection.close()
+    else:
+        connection.cancel_safe(timeout=SOON_S)
+    assert cancelled.wait(SOON_S)
+    connection.close()
+
+
 @pytest.mark.parametrize(
     "text",
     [

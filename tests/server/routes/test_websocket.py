@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -112,6 +113,23 @@ def test_a_client_that_leaves_ends_its_query(client: TestClient, engine: FakeEng
     with client.websocket_connect(f"/ws/query?request={json.dumps({'ksql': 'S EMIT CHANGES;'})}") as socket:
         socket.receive_text()
     assert engine.streams[0].closed.wait(20)
+
+
+def test_a_client_that_leaves_ends_a_query_that_has_no_rows_yet(
+    client: TestClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def query(request: Any) -> Any:
+        begun.set()
+        if request.cancelled.wait(20):
+            cancelled.set()
+        raise KsqlError("STATEMENT_CANCELLED")
+
+    monkeypatch.setattr(engine, "query", query)
+    with client.websocket_connect(f"/ws/query?request={json.dumps({'ksql': 'SELECT 1;'})}"):
+        assert begun.wait(20)
+    assert cancelled.wait(20)
 
 
 def test_what_a_client_sends_means_nothing(live: LiveServer, engine: FakeEngine) -> None:

@@ -130,6 +130,24 @@ def test_client_that_left_before_the_first_row_ends_its_query(live: LiveServer, 
     assert stream.closed.wait(SOON_S)
 
 
+def test_client_that_leaves_while_its_query_computes_cancels_it(live: LiveServer, engine: FakeEngine) -> None:
+    started, cancelled = threading.Event(), threading.Event()
+
+    def slow_query(request: Any) -> FakeStream:
+        started.set()
+        if request.cancelled.wait(SOON_S):
+            cancelled.set()
+        return push_stream()
+
+    engine.query = slow_query  # type: ignore[method-assign]
+    body = b'{"sql": "S"}'
+    with socket.create_connection(("127.0.0.1", live.port)) as connection:
+        head = f"POST /query-stream HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(head.encode() + body)
+        assert started.wait(SOON_S)
+    assert cancelled.wait(SOON_S)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such a limit")
 def test_a_client_that_reads_nothing_is_closed(engine: FakeEngine) -> None:
     stream = engine.next_stream = push_stream()
