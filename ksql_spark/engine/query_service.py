@@ -64,7 +64,7 @@ from ksql_spark.runtime.reading.print_topic import PrintResult
 from ksql_spark.runtime.reading.pull_limits import QPS, PullLimits
 from ksql_spark.runtime.reading.push import Places, PushResult
 from ksql_spark.runtime.reading.push_limit import PushLimit
-from ksql_spark.runtime.reading.results import QueryStream, schema_info
+from ksql_spark.runtime.reading.results import Computed, QueryStream, schema_info
 from ksql_spark.runtime.reading.shared_queries import TOKENS, SharedQueries, SharedQuery, plan_text, sameness
 from ksql_spark.runtime.reading.shared_results import (
     STALENESS,
@@ -510,7 +510,7 @@ class QueryService:
             self._limits.take(catalog.pull_qps)
         properties = {config.canonical(name) or name: value for name, value in request.properties.items()}
 
-        def compute() -> QueryStream:
+        def compute() -> Computed:
             with self._limits.one():
                 view = services.views.following(plan.source)
                 ends = None
@@ -532,7 +532,7 @@ class QueryService:
 
     def _shared_result(
         self,
-        compute: Callable[[], QueryStream],
+        compute: Callable[[], Computed],
         plan: Read,
         sources: Iterable[DataSource],
         request: Request,
@@ -566,12 +566,12 @@ class QueryService:
         """The rows of a batch of Spark."""
         sources = [relation.source for relation in relations(job.root)]
 
-        def compute() -> QueryStream:
+        def compute() -> Computed:
             return self._computed(job, statement, context)
 
         return self._shared_result(compute, job, sources, request, catalog, settings)
 
-    def _computed(self, job: Job, statement: Query, context: StatementContext) -> QueryStream:
+    def _computed(self, job: Job, statement: Query, context: StatementContext) -> Computed:
         services = context.services
         consumer = services.client_settings("consumer", context.properties)
         if statement.find(LogOf) is not None:

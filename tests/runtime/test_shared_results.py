@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -12,13 +14,15 @@ from ksql_spark import deadline
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Literal
-from ksql_spark.runtime.reading.results import SMALL, PullResult, QueryStream, ResultColumn, Row
+from ksql_spark.runtime.reading.batch import BatchResult
+from ksql_spark.runtime.reading.results import SMALL, PullResult, ResultColumn, Row, Shareable
 from ksql_spark.runtime.reading.shared_results import (
     STALENESS,
     SharedResults,
     is_shareable,
     shared_staleness_ms,
 )
+from ksql_spark.schema import Column
 from ksql_spark.types import BIGINT, DOUBLE, STRING, TIMESTAMP
 from tests.waiting import until
 
@@ -37,7 +41,7 @@ class Table:
         self.rows = 1
         self.error: KsqlError | None = None
 
-    def compute(self) -> QueryStream:
+    def compute(self) -> PullResult:
         self.begun += 1
         read = self.value
         try:
@@ -187,3 +191,66 @@ def test_only_a_property_that_was_set_allows_older_results() -> None:
 )
 def test_random_values_are_not_shared(call: Call, expected: bool) -> None:
     assert is_shareable(("items", (call, Literal(1, BIGINT)))) is expected
+
+
+class Job:
+    """A query of Spark that has a row each time it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may_go_on = threading.Semaphore(0)
+        self.is_cancelled = threading.Event()
+        self.known: list[Shareable] = []
+        self.others_wait = False
+        monkeypatch.setattr("ksql_spark.spark.batch.results", self._results)
+        monkeypatch.setattr("ksql_spark.spark.jvm.cancel_jobs", lambda *_: self.is_cancelled.set())
+        session: Any = SimpleNamespace(sparkContext=SimpleNamespace(setJobGroup=lambda *_, **__: None))
+        columns = (Column("N", BIGINT),)
+        frame: Any = None
+        self.result = BatchResult(session, frame, columns, frozenset(), "STREAM_PULL", 2, lambda: None)
+        self.result.share(self.known.append, lambda: self.others_wait)
+
+    def _results(self, *_: object) -> Iterator[list[int]]:
+        for number in range(SMALL + 1):
+            while not self.may_go_on.acquire(timeout=0.01):
+                if self.is_cancelled.is_set():
+                    raise RuntimeError("the job was cancelled")
+            if number == 2 and not self.may_go_on.acquire(blocking=False):
+                return
+            yield [number]
+
+
+def test_a_job_goes_on_for_others_when_its_client_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(monkeypatch)
+    job.others_wait = True
+    job.may_go_on.release()
+    job.result.close()
+    job.may_go_on.release(2)
+    job.result._worker.join(LONG_S)
+    assert not job.is_cancelled.is_set()
+    (shared,) = job.known
+    assert isinstance(shared, PullResult)
+    assert [row.values for row in shared.read(0) or ()] == [[0], [1]]
+    assert shared.read(0) is None
+    assert (shared.kind, shared.final_message) == ("STREAM_PULL", "Limit Reached")
+
+
+def test_a_job_is_cancelled_when_the_last_who_waits_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(monkeypatch)
+    job.others_wait = True
+    job.result.close()
+    assert not job.is_cancelled.is_set()
+    job.others_wait = False
+    job.result.close()
+    assert job.is_cancelled.is_set()
+    job.result._worker.join(LONG_S)
+    assert job.known == [None]
+
+
+def test_nobody_waits_for_a_job_with_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(monkeypatch)
+    job.may_go_on.release(SMALL + 2)
+    until(lambda: job.known == [None])
+    rows: list[Any] = []
+    while (piece := job.result.read(1)) is not None:
+        rows += [row.values for row in piece]
+    assert rows == [[n] for n in range(SMALL + 1)]

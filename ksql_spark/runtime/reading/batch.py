@@ -21,7 +21,6 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from ksql_spark import deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.plan.nodes import Limit, Node, Project, Source
 from ksql_spark.plan.queries import IndexLookup, Job, KeyLookup
@@ -31,10 +30,11 @@ from ksql_spark.runtime.reading.past import PastRows
 from ksql_spark.runtime.reading.pull import encoded_keys, found_rows
 from ksql_spark.runtime.reading.results import (
     SMALL,
+    Computed,
     PullResult,
-    QueryStream,
     Row,
     Rows,
+    Shareable,
     api_value,
     result_columns,
     row_form,
@@ -51,11 +51,9 @@ log = logging.getLogger(__name__)
 _FEW_ROWS, _FEW_BYTES = 1_000, 1_000_000
 #: rows per piece, and pieces that may wait for the reader
 _PIECE_ROWS, _PIECES = 1_000, 8
-#: how late a query ends that nobody waits for, seconds
-_CHECK_S = 0.2
 
 
-class BatchResult(QueryStream):
+class BatchResult(Computed):
     """A QueryStream over the rows of a Spark batch query, which runs in its own thread until closed.
 
     Args:
@@ -88,8 +86,11 @@ class BatchResult(QueryStream):
         self._limit = limit
         self._clean_up = clean_up
         self._closed = threading.Event()
-        #: the first rows, which were read before the client asks for them
-        self._first = Rows()
+        self._lock = threading.Lock()
+        #: what others get, in a list once it is known; called then; and whether there are any
+        self._known: list[Shareable] = []
+        self._on_known: Callable[[Shareable], None] = lambda result: None
+        self._others_wait: Callable[[], bool] = lambda: False
         #: rows, then None or the error that ended them
         self._pieces: queue.Queue[list[Row] | Exception | None] = queue.Queue(_PIECES)
         self._worker = threading.Thread(target=self._work, name=self.query_id, daemon=True)
@@ -101,9 +102,6 @@ class BatchResult(QueryStream):
         Raises:
             KsqlError: Spark could not run the query.
         """
-        if self._first:
-            first, self._first = self._first, Rows()
-            return first
         if self._closed.is_set():
             return None
         try:
@@ -116,30 +114,27 @@ class BatchResult(QueryStream):
             raise piece
         return None if piece is None else Rows(piece)
 
-    def begun(self) -> QueryStream:
-        """The result once it is complete, or has more than a few rows.
+    def share(self, on_known: Callable[[Shareable], None], others_wait: Callable[[], bool]) -> None:
+        """See Computed."""
+        with self._lock:
+            self._on_known, self._others_wait = on_known, others_wait
+            known = list(self._known)
+        for result in known:
+            on_known(result)
 
-        Raises:
-            KsqlError: as ``read``; as deadline.check(), which also cancels the query.
-        """
-        rows = Rows()
-        try:
-            while len(rows) <= SMALL:
-                deadline.check()
-                piece = self.read(_CHECK_S)
-                if piece is None:
-                    return PullResult(self.columns, rows, self.final_message, self.kind)
-                rows += piece
-        except BaseException:
-            self.close()
-            raise
-        self._first = rows
-        return self
+    def _note_known(self, result: Shareable) -> None:
+        with self._lock:
+            if self._known:
+                return
+            self._known.append(result)
+            on_known = self._on_known
+        on_known(result)
 
     def close(self) -> None:
-        """Cancel the query if it still runs; may be called more than once."""
+        """Cancel the query if it still runs, and nobody waits for it; may be called more than once."""
         self._closed.set()
-        if self._worker.is_alive():
+        if self._worker.is_alive() and not self._others_wait():
+            self._note_known(None)  # not the failure that follows
             with contextlib.suppress(Exception):  # the JVM may be gone
                 jvm.cancel_jobs(self._session, self.query_id)
         with contextlib.suppress(queue.Empty):
@@ -149,11 +144,15 @@ class BatchResult(QueryStream):
     def _work(self) -> None:
         try:
             self._session.sparkContext.setJobGroup(self.query_id, "pull query", interruptOnCancel=True)
-            count, piece = 0, list[Row]()
+            count, piece, first = 0, list[Row](), Rows()
             form = row_form(column.type for column in self._schema)
             for values in batch.results(self._frame, self._schema):
                 piece.append(Row(form(values)))
                 count += 1
+                if count <= SMALL:
+                    first.append(piece[-1])
+                elif count == SMALL + 1:
+                    self._note_known(None)
                 if len(piece) == _PIECE_ROWS:
                     if not self._put(piece):
                         return
@@ -162,21 +161,25 @@ class BatchResult(QueryStream):
                 self._put(piece)
             if self.kind == "STREAM_PULL":
                 self.final_message = "Limit Reached" if count == self._limit else "Query Completed"
+            self._note_known(PullResult(self.columns, first, self.final_message, self.kind))
             self._put(None)
         except Exception as error:
-            if not self._closed.is_set():
+            if not self._closed.is_set() or self._others_wait():
                 log.exception("pull query %s failed", self.query_id, extra={"query": self.query_id})
-                self._put(error if isinstance(error, KsqlError) else job_failure(error))
+                failure = error if isinstance(error, KsqlError) else job_failure(error)
+                self._note_known(failure)
+                self._put(failure)
         finally:
+            self._note_known(None)
             self._clean_up()
 
     def _put(self, piece: list[Row] | Exception | None) -> bool:
-        """Queue ``piece`` for the reader; False if the result has been closed."""
+        """Queue ``piece`` for the reader; False if the result has been closed, and nobody else waits."""
         while not self._closed.is_set():
             with contextlib.suppress(queue.Full):
                 self._pieces.put(piece, timeout=0.5)
                 return True
-        return False
+        return self._others_wait()
 
 
 def run(
@@ -188,8 +191,8 @@ def run(
     setting: Callable[[str], Any],
     past: Mapping[str, PastRows] | None = None,
     ranges: BatchRanges = WHOLE_TOPICS,
-) -> QueryStream:
-    """Run ``query`` until its rows are complete, or more than a few.
+) -> BatchResult:
+    """Start ``query``.
 
     Args:
         query: the query.
@@ -202,8 +205,7 @@ def run(
         ranges: what is read of streams.
 
     Raises:
-        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses;
-            what Spark reports; as deadline.check().
+        KsqlError: VIEW_BEHIND, TOPIC_UNKNOWN, BROKER_UNREACHABLE, NOT_DONE_YET; INTERNAL where Spark refuses.
     """
     sources = relations(query.root)
     # of a pattern's topics Spark finds the ends
@@ -234,7 +236,7 @@ def run(
         frame = batch.build(own, query.root, frames, setting)
         kind = "PULL" if all(relation.source.is_table for relation in sources) else "STREAM_PULL"
         columns = query.root.schema.columns
-        result = BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
+        return BatchResult(own, frame, columns, query.key_names, kind, _limit(query.root), folder.cleanup)
     except (PySparkException, jvm.JvmError) as error:
         folder.cleanup()
         log.exception("Spark rejected a pull query")
@@ -242,7 +244,6 @@ def run(
     except BaseException:
         folder.cleanup()
         raise
-    return result.begun()
 
 
 def first_rows(

@@ -22,8 +22,8 @@ from ksql_spark.runtime.plain_expressions import function_of, is_plain
 from ksql_spark.runtime.reading.key_ranges import key_ranges
 from ksql_spark.runtime.reading.results import (
     SMALL,
+    Computed,
     PullResult,
-    QueryStream,
     ResultColumn,
     Row,
     Rows,
@@ -38,7 +38,7 @@ from ksql_spark.spark.evaluate import STORED_KEY, evaluate
 from ksql_spark.types import BOOLEAN
 
 
-class ScanResult(QueryStream):
+class ScanResult(Computed):
     """A QueryStream over the pages of a view, which are read as the client consumes them.
 
     Args:

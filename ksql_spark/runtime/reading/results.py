@@ -9,9 +9,10 @@ import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ksql_spark.entities.schemas import DecimalParameters, SchemaInfo, StructField
+from ksql_spark.errors import KsqlError
 from ksql_spark.instants import date_text, timestamp_text
 from ksql_spark.schema import Column
 from ksql_spark.types import (
@@ -147,7 +148,24 @@ class QueryStream(Protocol):
         ...
 
 
-class PullResult(QueryStream):
+#: a result that others may have, too: it is small and complete; or the error in its place; None: neither
+Shareable: TypeAlias = "PullResult | KsqlError | None"
+
+
+class Computed(QueryStream, Protocol):
+    """The rows of a pull query, which others may wait for as well."""
+
+    def share(self, on_known: Callable[[Shareable], None], others_wait: Callable[[], bool]) -> None:
+        """Let others have the result.
+
+        Args:
+            on_known: called once, in any thread, when it is known what they get.
+            others_wait: returns whether to go on for them after the client has closed the stream.
+        """
+        on_known(None)
+
+
+class PullResult(Computed):
     """The result of a pull query, whose rows are in memory.
 
     Args:
@@ -175,6 +193,10 @@ class PullResult(QueryStream):
     def again(self) -> PullResult:
         """The same result for another client, before it has been read."""
         return PullResult(self.columns, self._rows or [], self._final, self.kind)
+
+    def share(self, on_known: Callable[[Shareable], None], others_wait: Callable[[], bool]) -> None:
+        """See Computed."""
+        on_known(self.again() if self.is_complete else None)
 
     def read(self, timeout_s: float) -> Rows | None:
         """All rows at the first call, then None."""

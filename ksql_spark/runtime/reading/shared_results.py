@@ -12,6 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 
 from ksql_spark import deadline
 from ksql_spark.config import Config
@@ -22,7 +23,7 @@ from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Category
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.runtime.reading.freshness import Ends
-from ksql_spark.runtime.reading.results import PullResult, QueryStream
+from ksql_spark.runtime.reading.results import Computed, Shareable
 
 #: how often a client that waits is looked after, and how late a computation that nobody wants ends, seconds
 _CHECK_S = 0.2
@@ -44,7 +45,9 @@ class _Computation:
         began_at: when it began to read (monotonic); infinity: it has not.
         written: what this server had written to its topics by then.
         kept_until: until when others may take its result.
-        result: the result, or why there is none; None: it runs, or nobody else can have it.
+        is_done: whether ``result`` is known.
+        result: what others get; None: each computes its own.
+        stop: ends it if nobody waits for it any more.
     """
 
     clients: list[threading.Event] = dataclasses.field(default_factory=list)
@@ -52,7 +55,13 @@ class _Computation:
     written: Mapping[str, Ends] = dataclasses.field(default_factory=dict)
     kept_until: float = 0.0
     is_done: bool = False
-    result: PullResult | KsqlError | None = None
+    result: Shareable = None
+    stop: Callable[[], None] = lambda: None
+
+    def has_clients_without(self, client: threading.Event) -> bool:
+        """Whether others wait for it after a client has gone."""
+        client.set()
+        return not all(each.is_set() for each in self.clients)
 
     def interruption(self) -> str | None:
         """The condition that ends it: nobody waits for it."""
@@ -71,11 +80,11 @@ class SharedResults:
     def get(
         self,
         key: Hashable,
-        compute: Callable[[], QueryStream],
+        compute: Callable[[], Computed],
         cancelled: threading.Event,
         staleness_s: float = 0.0,
         written: Callable[[], Mapping[str, Ends]] = dict,
-    ) -> QueryStream:
+    ) -> Computed:
         """The result of ``compute``, or that of another client with the same key.
 
         Only results that are small and complete are shared: of another one, each client gets its own.
@@ -90,22 +99,15 @@ class SharedResults:
         Raises:
             KsqlError: STATEMENT_CANCELLED; as ``compute``.
         """
-        alone = _Computation([cancelled])
-        if key is None:
-            return self._run(alone, compute)
-        shared = self._joined(key, cancelled, staleness_s, written)
-        if not shared.is_done:
-            try:
-                return self._run(shared, compute)
-            finally:
-                with self._changed:
-                    shared.is_done = True
-                    if shared.result is None or shared.kept_until <= time.monotonic():
-                        del self._begun[key]
-                    self._changed.notify_all()
-        if isinstance(shared.result, KsqlError):
-            raise shared.result.without_context()
-        return self._run(alone, compute) if shared.result is None else shared.result.again()
+        if key is not None:
+            shared = self._joined(key, cancelled, staleness_s, written)
+            if not shared.is_done:
+                return self._run(key, shared, compute, cancelled)
+            if isinstance(shared.result, KsqlError):
+                raise shared.result.without_context()
+            if shared.result is not None:
+                return shared.result.again()
+        return self._run(None, _Computation([cancelled]), compute, cancelled)
 
     def _joined(
         self,
@@ -124,32 +126,52 @@ class SharedResults:
             if shared is None or not is_recent or shared.written != written():
                 shared = self._next.setdefault(key, _Computation())
             shared.clients.append(cancelled)
-            while not shared.is_done:
-                if cancelled.is_set():
-                    if self._next.get(key) is shared and shared.interruption() is not None:
-                        del self._next[key]
-                    raise KsqlError("STATEMENT_CANCELLED")
+            while not shared.is_done and not cancelled.is_set():
                 before = self._begun.get(key)
                 if self._next.get(key) is shared and (before is None or before.is_done):
                     shared.written, shared.began_at = written(), time.monotonic()
                     shared.kept_until = shared.began_at + staleness_s
                     self._begun[key] = self._next.pop(key)
-                    break
+                    return shared
                 self._changed.wait(_CHECK_S)
-            return shared
+            is_last = shared.interruption() is not None
+            if is_last and self._next.get(key) is shared:
+                del self._next[key]
+        if cancelled.is_set():
+            if is_last:
+                shared.stop()
+            raise KsqlError("STATEMENT_CANCELLED")
+        return shared
 
-    def _run(self, computation: _Computation, compute: Callable[[], QueryStream]) -> QueryStream:
+    def _run(
+        self,
+        key: Hashable,
+        computation: _Computation,
+        compute: Callable[[], Computed],
+        cancelled: threading.Event,
+    ) -> Computed:
         try:
             with deadline.limited(Deadline(0, computation.interruption)):
                 deadline.check()
                 result = compute()
         except KsqlError as error:
-            if error.condition != "STATEMENT_CANCELLED":
-                computation.result = error
+            self._end(key, computation, error if error.condition != "STATEMENT_CANCELLED" else None)
             raise
-        if isinstance(result, PullResult) and result.is_complete:
-            computation.result = result.again()
+        except BaseException:
+            self._end(key, computation, None)
+            raise
+        computation.stop = result.close
+        result.share(
+            partial(self._end, key, computation), partial(computation.has_clients_without, cancelled)
+        )
         return result
+
+    def _end(self, key: Hashable, computation: _Computation, result: Shareable) -> None:
+        with self._changed:
+            computation.is_done, computation.result = True, result
+            if key is not None and (result is None or computation.kept_until <= time.monotonic()):
+                del self._begun[key]
+            self._changed.notify_all()
 
 
 def is_shareable(part: object) -> bool:
