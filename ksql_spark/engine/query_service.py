@@ -544,13 +544,14 @@ class QueryService:
         if settings is not None and is_shareable(plan):
             key = (catalog, settings, request.text, request.consistency_token)
         topics = [source.topic for source in sources]
-        staleness_ms = shared_staleness_ms(catalog.config.with_values(request.properties))
+        is_set = any(config.canonical(name) == STALENESS for name in request.properties)
+        effective = catalog.config.with_values(request.properties) if is_set else catalog.config
         all_written = self._services.producer.written
         return self._results.get(
             key,
             compute,
             request.cancelled,
-            staleness_ms / 1000,
+            shared_staleness_ms(effective) / 1000,
             lambda: {topic: dict(all_written.get(topic, ())) for topic in topics},
         )
 

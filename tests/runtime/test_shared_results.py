@@ -14,6 +14,9 @@ from ksql_spark import deadline
 from ksql_spark.config import Config
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Literal
+from ksql_spark.plan.clauses import NamedExpression
+from ksql_spark.plan.nodes import Values
+from ksql_spark.plan.queries import Job, Lookup
 from ksql_spark.runtime.reading.batch import BatchResult
 from ksql_spark.runtime.reading.results import SMALL, PullResult, ResultColumn, Row, Shareable
 from ksql_spark.runtime.reading.shared_results import (
@@ -190,10 +193,13 @@ def test_only_a_property_that_was_set_allows_older_results() -> None:
     ],
 )
 def test_random_values_are_not_shared(call: Call, expected: bool) -> None:
-    assert is_shareable(("items", (call, Literal(1, BIGINT)))) is expected
+    items = (NamedExpression("A", Literal(1, BIGINT)), NamedExpression("B", call))
+    source: Any = None
+    assert is_shareable(Lookup(source, None, None, items, frozenset())) is expected
+    assert is_shareable(Job(Values((), ((call,),)), (), ())) is expected
 
 
-class Job:
+class SparkJob:
     """A query of Spark that has a row each time it may."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +226,7 @@ class Job:
 
 
 def test_a_job_goes_on_for_others_when_its_client_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(monkeypatch)
+    job = SparkJob(monkeypatch)
     job.others_wait = True
     job.may_go_on.release()
     job.result.close()
@@ -235,7 +241,7 @@ def test_a_job_goes_on_for_others_when_its_client_has_gone(monkeypatch: pytest.M
 
 
 def test_a_job_is_cancelled_when_the_last_who_waits_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(monkeypatch)
+    job = SparkJob(monkeypatch)
     job.others_wait = True
     job.result.close()
     assert not job.is_cancelled.is_set()
@@ -247,7 +253,7 @@ def test_a_job_is_cancelled_when_the_last_who_waits_has_gone(monkeypatch: pytest
 
 
 def test_nobody_waits_for_a_job_with_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(monkeypatch)
+    job = SparkJob(monkeypatch)
     job.may_go_on.release(SMALL + 2)
     until(lambda: job.known == [None])
     rows: list[Any] = []

@@ -22,8 +22,10 @@ from ksql_spark.expressions import Literal, Members
 from ksql_spark.functions import registry
 from ksql_spark.functions.spec import Category
 from ksql_spark.metastore.sources import DataSource
+from ksql_spark.plan.queries import Lookup, Read
 from ksql_spark.runtime.reading.freshness import Ends
 from ksql_spark.runtime.reading.results import Computed, Shareable
+from ksql_spark.schema import Schema
 
 #: how often a client that waits is looked after, and how late a computation that nobody wants ends, seconds
 _CHECK_S = 0.2
@@ -174,16 +176,17 @@ class SharedResults:
             self._changed.notify_all()
 
 
-def is_shareable(part: object) -> bool:
-    """Whether a plan, or a part of one, gives all who run it now the same rows: it has no random values."""
-    if isinstance(part, (DataSource, Literal, Members)):
-        return True
-    if isinstance(part, (tuple, frozenset)):
-        return all(map(is_shareable, part))
-    if not dataclasses.is_dataclass(part):
-        return True
-    name = getattr(part, "function", None)
-    function = registry.find(name) if isinstance(name, str) else None
-    if function is not None and not function.is_deterministic and function.category != Category.DATE_TIME:
-        return False
-    return all(is_shareable(getattr(part, field.name)) for field in dataclasses.fields(part))
+def is_shareable(read: Read) -> bool:
+    """Whether a query gives all who run it now the same rows: it computes no random values."""
+    parts: list[object] = [read.predicate, read.items] if isinstance(read, Lookup) else [read.root]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, tuple):
+            parts += part
+        elif dataclasses.is_dataclass(part) and not isinstance(part, (DataSource, Schema, Literal, Members)):
+            name = getattr(part, "function", None)
+            spec = registry.find(name) if isinstance(name, str) else None
+            if spec is not None and not spec.is_deterministic and spec.category != Category.DATE_TIME:
+                return False
+            parts += (getattr(part, field.name) for field in dataclasses.fields(part))
+    return True
