@@ -1,7 +1,7 @@
 """The shell's own commands (reference §8.2): one module each, one table for all.
 
-A command is recognized by its first words, in any case; a final ``;`` is optional. To add one, write a module
-with a COMMAND, and add it to the table below; help and completion use the table.
+A command is recognized by its first words, in any case; a final ``;`` is optional. To add a command, write a
+module with a COMMAND, and add it to the table below; help and completion use the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ksql_spark.shell.commands.command import Command, CommandProblem, Context, 
 
 #: every command, in the order of help
 COMMANDS: tuple[Command, ...] = (
-    help.COMMAND,
+    help.command(lambda: COMMANDS),
     exit.COMMAND,
     clear.COMMAND,
     history.COMMAND,
@@ -43,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     timing.COMMAND,
     pager.COMMAND,
     *shortcuts.COMMANDS,
-    edit.COMMAND,
+    edit.command(lambda text: find(text) is not None),
     watch.COMMAND,
     top.COMMAND,
     server.COMMAND,

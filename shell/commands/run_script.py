@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.shell.commands.command import Command, CommandProblem, Context, file_name
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Script, file_name
 
 
-def _run(context: Context, arguments: Sequence[str]) -> None:
-    from ksql_spark.shell.scripts import read_script, run_file
-
+def _run(context: Context, arguments: Sequence[str]) -> Script:
     path = file_name(arguments)
     if not path:
         raise CommandProblem("run script takes a file name.")
-    run_file(path, read_script(path), context)
+    return Script(path=path)
 
 
 COMMAND = Command(
