@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -22,11 +22,9 @@ from ksql_spark.grammar.with_clause import remove_way, set_properties
 from ksql_spark.shell.client import Client, ServerError, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name, quoted_text
-from ksql_spark.tools import shadow
-from ksql_spark.tools.shadow import Place, Places, Result
-
-if TYPE_CHECKING:
-    from ksql_spark.tools.importer import Item
+from ksql_spark.tools.importer import shadow
+from ksql_spark.tools.importer.items import Item, read
+from ksql_spark.tools.importer.shadow import Place, Places, Result
 
 #: how often to look whether something has happened
 _LOOK_S = 0.5
@@ -351,8 +349,6 @@ class _CutOver:
         return own + [item for item in self.there if shadow.target_of(item.text) == self.name]
 
     def _fresh(self) -> Sequence[Item]:
-        from ksql_spark.tools.importer import read  # it uses this module
-
         return read(self.target)
 
     def _matched(self, writers: Sequence[Mapping[str, Any]]) -> list[tuple[Item, str]]:
