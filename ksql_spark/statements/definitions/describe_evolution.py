@@ -20,6 +20,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, evolves
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.new_versions import check_evolution
 from ksql_spark.statements.definitions.swaps import compared, progress
 from ksql_spark.types import BIGINT
@@ -30,6 +31,7 @@ BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED, ABORTED
 )  # fmt: skip
 
 
+@handles(DescribeEvolution)
 def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
     """Describe the progress of a table's new version, and what it changes."""
     name, services = statement.name, context.services

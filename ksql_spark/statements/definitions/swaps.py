@@ -34,6 +34,7 @@ from ksql_spark.statements.base.context import (
     Starts,
     StatementContext,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.new_versions import by_name, check_evolution, evolution_of
 from ksql_spark.statements.queries.termination import Termination
 
@@ -62,6 +63,7 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     return new_version
 
 
+@handles(statements.Swap)
 def swap(statement: statements.Swap, context: StatementContext) -> Action:
     """Let the new version take the place of the old one.
 
@@ -212,6 +214,7 @@ def _swapped(
     return swapped
 
 
+@handles(statements.AbortEvolution)
 def abort_evolution(statement: statements.AbortEvolution, context: StatementContext) -> Action:
     """End the new version, with its state and its topic; the old one has never noticed it."""
     name, services = statement.name, context.services

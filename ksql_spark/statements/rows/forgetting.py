@@ -31,6 +31,7 @@ from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves, uses_of
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
@@ -41,6 +42,7 @@ _TIMEOUT_S = 30.0
 _SEARCHED = (STRING, INTEGER, BIGINT)
 
 
+@handles(Forget)
 def forget(statement: Forget, context: StatementContext) -> Action:
     """Remove keys from a table."""
     queries = context.services.queries

@@ -32,6 +32,7 @@ from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.spark.replay import Counted
 from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.describe_evolution import samples_of
 from ksql_spark.statements.rows import failed_records
 from ksql_spark.statements.rows.failed_records import (
@@ -64,6 +65,7 @@ FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
 _AT_ONCE = 1_000
 
 
+@handles(Reprocess)
 def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     """Compute the rows of a table's closed windows again, and write those that differ."""
     first_ms = 0 if statement.first is None else analyzer.moment_ms(statement.first)
@@ -82,6 +84,7 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     )
 
 
+@handles(ReplayLateRows)
 def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Action:
     """Compute the rows again that rows came too late for."""
     check_known_queries(statement, context)
@@ -91,6 +94,7 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     return _replay(statement, query, query.logical, _LATE, context)
 
 
+@handles(ReplayErrors)
 def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     """Compute the rows of failed records again; without state, send the records through their query."""
     query = context.services.queries.find(statement.query_id)

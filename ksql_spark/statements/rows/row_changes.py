@@ -18,6 +18,7 @@ from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.rows.inserts import checked_values, failing_at, to_evaluate
 
 #: how long to wait for all rows of the table, seconds
@@ -25,6 +26,7 @@ TIMEOUT_S = 30.0
 _WORDS = {UpdateRows: "UPDATE", DeleteRows: "DELETE", TruncateTable: "TRUNCATE"}
 
 
+@handles(DeleteRows, TruncateTable, UpdateRows)
 def change_rows(statement: RowChange, context: StatementContext) -> Action:
     """Write the rows again with other values, or a tombstone for each."""
     queries = {query.sink: query.id for query in context.queries}

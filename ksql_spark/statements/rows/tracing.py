@@ -39,6 +39,7 @@ from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Place, Position, TracedRecords
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
+from ksql_spark.statements.base.handlers import handles
 
 #: how many of the first, and of the last records of a query are listed, and how many are followed
 MOST, MOST_FOLLOWED = 100, 50
@@ -46,6 +47,7 @@ MOST, MOST_FOLLOWED = 100, 50
 MOST_QUERIES, MOST_SECONDS = 20, 120
 
 
+@handles(ExplainRow)
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
     sink = context.metastore.find_sink(statement.name)  # outside Kafka: its rows are those of its source
