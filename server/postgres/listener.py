@@ -15,8 +15,8 @@ from typing import Any
 
 from ksql_spark.config import share_of
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres.catalog_process import CatalogProcesses
-from ksql_spark.server.postgres.connection import Connection
+from ksql_spark.server.postgres.catalog.process import CatalogProcesses
+from ksql_spark.server.postgres.session.connection import Connection
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
 from ksql_spark.server.security.access import Buckets, Logins
 

@@ -7,9 +7,16 @@ from typing import NamedTuple
 
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
-from ksql_spark.server.postgres.failures import no_schema
-from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, is_name, name_of, shown_name
-from ksql_spark.server.postgres.respelling import word, word_at
+from ksql_spark.server.postgres.text.respelling import word, word_at
+from ksql_spark.server.postgres.values.failures import no_schema
+from ksql_spark.server.postgres.values.names import (
+    CATALOG_SCHEMAS,
+    DATABASE,
+    SCHEMA,
+    is_name,
+    name_of,
+    shown_name,
+)
 
 
 class Relation(NamedTuple):

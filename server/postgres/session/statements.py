@@ -14,16 +14,16 @@ from ksql_spark import deadline
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar import ParseFailed, Rules, StatementText, pieces, tokens
 from ksql_spark.grammar.cursor import Cursor
-from ksql_spark.server.postgres.catalog import is_function
-from ksql_spark.server.postgres.catalog_queries import is_for_engine
-from ksql_spark.server.postgres.copying import copy_options
-from ksql_spark.server.postgres.failures import REFUSED, Failure
-from ksql_spark.server.postgres.inserts import read_insert
-from ksql_spark.server.postgres.labels import labels
-from ksql_spark.server.postgres.names import is_name, name_of
-from ksql_spark.server.postgres.relations import relations
-from ksql_spark.server.postgres.respelling import Respelt, respelt, word, word_at
-from ksql_spark.server.postgres.trees import tree_of
+from ksql_spark.server.postgres.catalog.catalog import is_function
+from ksql_spark.server.postgres.catalog.queries import is_for_engine
+from ksql_spark.server.postgres.text.inserts import read_insert
+from ksql_spark.server.postgres.text.labels import labels
+from ksql_spark.server.postgres.text.relations import relations
+from ksql_spark.server.postgres.text.respelling import Respelt, respelt, word, word_at
+from ksql_spark.server.postgres.text.trees import tree_of
+from ksql_spark.server.postgres.values.failures import REFUSED, Failure
+from ksql_spark.server.postgres.values.names import is_name, name_of
+from ksql_spark.server.postgres.wire.copying import copy_options
 
 #: the maximum bytes of a statement, which the command log would not take either
 MAX_BYTES = 1_000_000

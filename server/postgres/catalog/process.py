@@ -33,10 +33,10 @@ from sqlglot import exp
 
 from ksql_spark.entities.catalog import FunctionDescriptionList
 from ksql_spark.entities.sources import SourceDescription
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.catalog import Answer, Catalog, Session
-from ksql_spark.server.postgres.failures import CANCELLED, CatalogError
-from ksql_spark.server.postgres.values import PgType
+from ksql_spark.server.postgres.catalog.catalog import Answer, Catalog, Session
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import CANCELLED, CatalogError
+from ksql_spark.server.postgres.values.values import PgType
 
 LOG = logging.getLogger(__name__)
 

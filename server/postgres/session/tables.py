@@ -10,8 +10,8 @@ from ksql_spark.entities import Entity
 from ksql_spark.entities.queries import QueryDescriptionEntity
 from ksql_spark.entities.sources import SourceDescriptionEntity
 from ksql_spark.entities.wire import to_json
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.portals import Column
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.wire.columns import Column
 
 
 def table_of(entities: Sequence[Entity]) -> tuple[tuple[Column, ...], list[tuple[Any, ...]]]:

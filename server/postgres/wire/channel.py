@@ -14,7 +14,7 @@ from pygwire import BackendStateMachine, ConnectionPhase, FramingError, Frontend
 from ksql_spark import deadline
 from ksql_spark.deadline import Deadline
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres.failures import CANCELLED, Failure
+from ksql_spark.server.postgres.values.failures import CANCELLED, Failure
 from ksql_spark.server.protocol.connections import Limits
 
 CHUNK_BYTES = 64 * 1024

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ksql_spark.server.postgres.failures import CatalogError
+from ksql_spark.server.postgres.values.failures import CatalogError
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark.instants import read_date, read_timestamp
-from ksql_spark.server.postgres import values
+from ksql_spark.server.postgres.values import values
 
 #: NUMERIC without a precision, which KSQL does not have: 20 digits before the point, and 18 after it
 NUMERIC = "DECIMAL(38, 18)"

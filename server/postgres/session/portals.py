@@ -7,26 +7,19 @@ import contextlib
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from pygwire import messages
 
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.copying import CopyOptions
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.names import shown_name
-from ksql_spark.server.postgres.statements import Kind, PgStatement
-from ksql_spark.server.postgres.values import PgType
+from ksql_spark.server.postgres.session.statements import Kind, PgStatement
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import Failure
+from ksql_spark.server.postgres.values.names import shown_name
+from ksql_spark.server.postgres.wire.columns import Column
+from ksql_spark.server.postgres.wire.copying import CopyOptions
 
 #: names of KSQL for columns without an alias
 _GENERATED = re.compile(r"KSQL_COL_\d+")
-
-
-class Column(NamedTuple):
-    """A column of a result."""
-
-    name: str
-    type: PgType
 
 
 class Placed(list[Sequence[Any]]):

@@ -17,8 +17,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
 from ksql_spark.grammar.words import RESERVED
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.literals import (
+from ksql_spark.server.postgres.text.literals import (
     NUMERIC,
     cast_text,
     is_escaped,
@@ -27,7 +26,8 @@ from ksql_spark.server.postgres.literals import (
     unescaped,
     with_code_points,
 )
-from ksql_spark.server.postgres.names import DATABASE, SCHEMA, is_name, name_of, written_name
+from ksql_spark.server.postgres.values.failures import Failure
+from ksql_spark.server.postgres.values.names import DATABASE, SCHEMA, is_name, name_of, written_name
 
 #: types that KSQL spells in another way
 _TYPES = {

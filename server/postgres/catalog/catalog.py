@@ -21,12 +21,13 @@ from ksql_spark.entities.schemas import FieldInfo, SchemaInfo
 from ksql_spark.entities.sources import IndexInfo, SourceDescription
 from ksql_spark.grammar.words import RESERVED
 from ksql_spark.regexes import InvalidRegex, Regex
-from ksql_spark.server.postgres import catalog_times, values
-from ksql_spark.server.postgres.catalog_queries import sqlite_query
-from ksql_spark.server.postgres.failures import REFUSED, CatalogError
-from ksql_spark.server.postgres.labels import UNNAMED
-from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
-from ksql_spark.server.postgres.values import PgType
+from ksql_spark.server.postgres.catalog import times as catalog_times
+from ksql_spark.server.postgres.catalog.queries import sqlite_query
+from ksql_spark.server.postgres.text.labels import UNNAMED
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import REFUSED, CatalogError
+from ksql_spark.server.postgres.values.names import CATALOG_SCHEMAS, DATABASE, SCHEMA, shown_name
+from ksql_spark.server.postgres.values.values import PgType
 
 LOG = logging.getLogger(__name__)
 
@@ -175,7 +176,7 @@ def is_function(name: str) -> bool:
 
 class Catalog:
     """The catalog of some streams and tables. It is for a process that runs nothing else: what bounds
-    SQLite's memory bounds that of the process (catalog_process.py), and ends it if a query takes too long.
+    SQLite's memory bounds that of the process (process.py), and ends it if a query takes too long.
 
     Args:
         sources: what the client may see.

@@ -9,9 +9,9 @@ from sqlglot.tokenizer_core import Token
 
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.names import is_name, name_of, shown_name
-from ksql_spark.server.postgres.respelling import word, word_at
+from ksql_spark.server.postgres.text.respelling import word, word_at
+from ksql_spark.server.postgres.values.failures import Failure
+from ksql_spark.server.postgres.values.names import is_name, name_of, shown_name
 
 
 @dataclass(frozen=True)

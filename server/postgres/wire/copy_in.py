@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.copying import BINARY_HEAD, CopyOptions
-from ksql_spark.server.postgres.portals import Column
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.wire.columns import Column
+from ksql_spark.server.postgres.wire.copying import BINARY_HEAD, CopyOptions
 from ksql_spark.server.streaming.row_copy import RowCopy
 
 Cells = list[bytes | None]

@@ -25,17 +25,12 @@ from ksql_spark.entities.sources import SourceDescription
 from ksql_spark.entities.wire import to_json
 from ksql_spark.server.callbacks import until_current
 from ksql_spark.server.host import LOOK_UP_BYTES, Host
-from ksql_spark.server.postgres import parameters, values
-from ksql_spark.server.postgres.catalog import Session
-from ksql_spark.server.postgres.catalog_process import CatalogProcesses, Described, Rows, timeout_s
-from ksql_spark.server.postgres.channel import Channel
-from ksql_spark.server.postgres.copy_in import CopyIn
-from ksql_spark.server.postgres.failures import CatalogError, Failure
-from ksql_spark.server.postgres.inserts import InsertText
-from ksql_spark.server.postgres.portals import Batches, Column, Placed, Portal, Prepared, columns_of, once
-from ksql_spark.server.postgres.relations import relations
-from ksql_spark.server.postgres.settings import POSITION, Settings
-from ksql_spark.server.postgres.statements import (
+from ksql_spark.server.postgres.catalog.catalog import Session
+from ksql_spark.server.postgres.catalog.process import CatalogProcesses, Described, Rows, timeout_s
+from ksql_spark.server.postgres.session import parameters
+from ksql_spark.server.postgres.session.portals import Batches, Placed, Portal, Prepared, columns_of, once
+from ksql_spark.server.postgres.session.settings import POSITION, Settings
+from ksql_spark.server.postgres.session.statements import (
     Kind,
     PgStatement,
     catalog_tree,
@@ -43,7 +38,14 @@ from ksql_spark.server.postgres.statements import (
     split,
     statement_of,
 )
-from ksql_spark.server.postgres.tables import table_of
+from ksql_spark.server.postgres.session.tables import table_of
+from ksql_spark.server.postgres.text.inserts import InsertText
+from ksql_spark.server.postgres.text.relations import relations
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import CatalogError, Failure
+from ksql_spark.server.postgres.wire.channel import Channel
+from ksql_spark.server.postgres.wire.columns import Column
+from ksql_spark.server.postgres.wire.copy_in import CopyIn
 from ksql_spark.server.security.access import AUDIT, note_query, note_statements
 from ksql_spark.server.security.authentication import ANYBODY
 from ksql_spark.server.streaming.row_copy import RowCopy

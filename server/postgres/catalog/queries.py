@@ -8,8 +8,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from ksql_spark.grammar.words import KEYWORDS
-from ksql_spark.server.postgres.failures import CatalogError
-from ksql_spark.server.postgres.names import CATALOG_SCHEMAS
+from ksql_spark.server.postgres.values.failures import CatalogError
+from ksql_spark.server.postgres.values.names import CATALOG_SCHEMAS
 
 _REGEXPS = {
     "~": ("REGEXP", False),

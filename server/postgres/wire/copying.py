@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.respelling import word, word_at
+from ksql_spark.server.postgres.text.respelling import word, word_at
+from ksql_spark.server.postgres.values.failures import Failure
 
 
 @dataclass(frozen=True)

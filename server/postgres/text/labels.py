@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from ksql_spark import deadline
-from ksql_spark.server.postgres.names import is_name
-from ksql_spark.server.postgres.respelling import word, word_at
+from ksql_spark.server.postgres.text.respelling import word, word_at
+from ksql_spark.server.postgres.values.names import is_name
 
 #: of an expression that has no name
 UNNAMED = "?column?"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from ksql_spark.config import canonical, find
 from ksql_spark.errors import KsqlError
-from ksql_spark.server.postgres.catalog import VERSION
-from ksql_spark.server.postgres.failures import Failure, no_schema
-from ksql_spark.server.postgres.names import CATALOG_SCHEMAS, SCHEMA
+from ksql_spark.server.postgres.catalog.catalog import VERSION
+from ksql_spark.server.postgres.values.failures import Failure, no_schema
+from ksql_spark.server.postgres.values.names import CATALOG_SCHEMAS, SCHEMA
 
 #: what all settings of a session may have, characters
 _MAX_CHARACTERS = 64 * 1024

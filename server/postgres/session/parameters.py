@@ -11,12 +11,12 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from ksql_spark import deadline
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.names import shown_name
-from ksql_spark.server.postgres.respelling import word_at
-from ksql_spark.server.postgres.statements import Kind, PgStatement, before_emit
-from ksql_spark.server.postgres.trees import tree_of
+from ksql_spark.server.postgres.session.statements import Kind, PgStatement, before_emit
+from ksql_spark.server.postgres.text.respelling import word_at
+from ksql_spark.server.postgres.text.trees import tree_of
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import Failure
+from ksql_spark.server.postgres.values.names import shown_name
 
 #: a parameter that is a number of rows
 LIMIT = -1

@@ -18,14 +18,17 @@ from pygwire import ProtocolError, StateMachineError, TransactionStatus, message
 from ksql_spark.errors import KsqlError
 from ksql_spark.server.errors import RequestError
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres import parameters, statements, values
-from ksql_spark.server.postgres.catalog_process import CatalogProcesses
-from ksql_spark.server.postgres.channel import CHUNK_BYTES, Channel
-from ksql_spark.server.postgres.copying import BINARY_END, BINARY_HEAD, copied
-from ksql_spark.server.postgres.execution import Execution, is_read_early
-from ksql_spark.server.postgres.failures import CANCELLED, Failure, error_fields
-from ksql_spark.server.postgres.portals import Column, Portal, Prepared
-from ksql_spark.server.postgres.statements import Kind, PgStatement
+from ksql_spark.server.postgres.catalog.process import CatalogProcesses
+from ksql_spark.server.postgres.session import parameters, statements
+from ksql_spark.server.postgres.session.errors import error_fields
+from ksql_spark.server.postgres.session.execution import Execution, is_read_early
+from ksql_spark.server.postgres.session.portals import Portal, Prepared
+from ksql_spark.server.postgres.session.statements import Kind, PgStatement
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import CANCELLED, Failure
+from ksql_spark.server.postgres.wire.channel import CHUNK_BYTES, Channel
+from ksql_spark.server.postgres.wire.columns import Column
+from ksql_spark.server.postgres.wire.copying import BINARY_END, BINARY_HEAD, copied
 from ksql_spark.server.protocol.connections import Limits
 from ksql_spark.server.security.access import Buckets, Logins
 from ksql_spark.server.security.authentication import Refused

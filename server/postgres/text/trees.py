@@ -13,9 +13,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from ksql_spark import deadline
 from ksql_spark.grammar import StatementText
 from ksql_spark.grammar.cursor import MAX_DEPTH
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.labels import labels
-from ksql_spark.server.postgres.respelling import word, word_at
+from ksql_spark.server.postgres.text.labels import labels
+from ksql_spark.server.postgres.text.respelling import word, word_at
+from ksql_spark.server.postgres.values.failures import Failure
 
 #: types whose literals, DATE '…', are written as casts: sqlglot drops a part of an INTERVAL's text
 _TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL")
