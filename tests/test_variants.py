@@ -15,7 +15,7 @@ from ksql_spark import types
 from ksql_spark.client import values as client_values
 from ksql_spark.entities.schemas import SchemaInfo
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats.json import faithful, variant
+from ksql_spark.formats.json.format import faithful, variant
 from ksql_spark.lake.arrow import arrow_type
 from ksql_spark.lake.jdbc_types import column_type
 from ksql_spark.row_files import CSV, JSON, PARQUET, Misfit, csv_line, rows_of

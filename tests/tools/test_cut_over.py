@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.queries import differences, takeovers
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.runs import takeovers
 from ksql_spark.shell.client import Client, ClientError, ServerError
 from ksql_spark.shell.main import main
 from ksql_spark.tools.comparing import Comparison

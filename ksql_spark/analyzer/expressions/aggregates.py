@@ -22,7 +22,7 @@ from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import coerce
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
-from ksql_spark.functions.postgres import aggregate as postgres_aggregate
+from ksql_spark.functions.postgres.functions import aggregate as postgres_aggregate
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS

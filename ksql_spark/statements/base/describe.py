@@ -35,8 +35,8 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_size, state_sizes
 from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.queries.watching.state_size import state_size, state_sizes
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of

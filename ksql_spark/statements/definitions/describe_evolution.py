@@ -12,7 +12,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.versions import DescribeEvolution
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import PersistentQuery
-from ksql_spark.runtime.queries import differences, verification
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.changes import verification
 from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.evolution import Backfill, Swap

@@ -16,7 +16,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.stages import transactional_id
 from ksql_spark.runtime.cleanup import CleanupRecord
-from ksql_spark.runtime.queries import verification
+from ksql_spark.runtime.queries.changes import verification
 from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.evolution import Backfill, Swap
 from ksql_spark.runtime.queries.managed import ManagedQuery

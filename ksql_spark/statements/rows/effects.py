@@ -26,8 +26,8 @@ from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.errors import jobs_reported
+from ksql_spark.runtime.queries.changes.reprocessing import revision_of
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.reprocessing import revision_of
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, Position, WrittenRow
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of

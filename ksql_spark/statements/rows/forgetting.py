@@ -23,9 +23,9 @@ from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
-from ksql_spark.runtime.queries.catching_up import CatchingUp
+from ksql_spark.runtime.queries.changes.catching_up import CatchingUp
+from ksql_spark.runtime.queries.changes.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.differences import Place
-from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull

@@ -20,11 +20,11 @@ from ksql_spark.kafka.transactions import Written
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import PersistentQuery
-from ksql_spark.runtime.queries import verification
+from ksql_spark.runtime.queries.changes import verification
+from ksql_spark.runtime.queries.changes.replay import Trial
+from ksql_spark.runtime.queries.changes.reprocessing import Additions, Corrections
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.replay import Trial
-from ksql_spark.runtime.queries.reprocessing import Additions, Corrections
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.functions.casts import to_json
-from ksql_spark.functions.constructors import too_large
+from ksql_spark.functions.scalars.constructors import too_large
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spec import (
     ALL_LIMITS,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.formats.protobuf_wire import fields_of
+from ksql_spark.formats.protobuf.wire import fields_of
 from ksql_spark.formats.registered import NotConvertible
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]++={0,2}\s*+")

@@ -10,8 +10,8 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 from uuid import UUID
 
-from ksql_spark.formats import avro_schema
-from ksql_spark.formats.avro_reader import Readers
+from ksql_spark.formats.avro import schema as avro_schema
+from ksql_spark.formats.avro.reader import Readers
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.framed import FramedSerde
 from ksql_spark.formats.registered import NotConvertible

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ksql_spark.functions.scalars.strings import COUNT, MAX_LENGTH, NULL_STRING, TEXT, Types
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import unless_null
 from ksql_spark.functions.spec import (
@@ -14,7 +15,6 @@ from ksql_spark.functions.spec import (
     Spec,
     scalar,
 )
-from ksql_spark.functions.strings import COUNT, MAX_LENGTH, NULL_STRING, TEXT, Types
 
 _DEFAULT_MASKS = ("'X'", "'x'", "'n'", "'-'")
 

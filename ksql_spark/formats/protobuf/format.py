@@ -15,11 +15,11 @@ from decimal import Decimal as PythonDecimal
 from typing import Any, ClassVar
 from uuid import UUID
 
-from ksql_spark.formats import protobuf_schema
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.framed import FramedSerde
 from ksql_spark.formats.number_text import fit_decimal, in_range, whole_of_bytes
-from ksql_spark.formats.protobuf_message import (
+from ksql_spark.formats.protobuf import schema as protobuf_schema
+from ksql_spark.formats.protobuf.message import (
     DATE,
     DECIMAL,
     TIME,
@@ -30,7 +30,7 @@ from ksql_spark.formats.protobuf_message import (
     ProtoField,
     proto_file,
 )
-from ksql_spark.formats.protobuf_wire import (
+from ksql_spark.formats.protobuf.wire import (
     EIGHT,
     FOUR,
     LENGTH,

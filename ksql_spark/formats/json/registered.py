@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 from uuid import UUID
 
-from ksql_spark.formats import json_schema
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.binary_text import from_base64
 from ksql_spark.formats.framed import FramedSerde, framed
-from ksql_spark.formats.json import JsonSerde, mismatch
+from ksql_spark.formats.json import schema as json_schema
+from ksql_spark.formats.json.format import JsonSerde, mismatch
 from ksql_spark.formats.number_text import fit_decimal, is_decimal, whole_of_bytes
 from ksql_spark.formats.spec import SerdeSpec
 from ksql_spark.functions.spark_text import string

@@ -11,7 +11,7 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.stages import REALTIME
 from ksql_spark.runtime.queries import differences, exactly_once
-from ksql_spark.runtime.queries.catching_up import CatchingUp
+from ksql_spark.runtime.queries.changes.catching_up import CatchingUp
 from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.arithmetic import joined
+from ksql_spark.functions.scalars.arithmetic import joined
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import unless_null, variable
 from ksql_spark.functions.spec import (

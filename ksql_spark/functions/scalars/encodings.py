@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ksql_spark.functions.scalars.strings import NO_BYTES, TEXT, Types
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import attempt, let, literal_text, string, unless_null
 from ksql_spark.functions.spec import (
@@ -15,7 +16,6 @@ from ksql_spark.functions.spec import (
     Spec,
     scalar,
 )
-from ksql_spark.functions.strings import NO_BYTES, TEXT, Types
 from ksql_spark.types import INTEGER
 
 #: a regular expression, as Spark SQL literal

@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, Literal
-from ksql_spark.functions.postgres import (
+from ksql_spark.functions.postgres.functions import (
     dialect_spec,
     extracted_type,
     fixed,
@@ -24,7 +24,7 @@ from ksql_spark.functions.postgres import (
     refused,
     refusing,
 )
-from ksql_spark.functions.postgres_patterns import Reader, written
+from ksql_spark.functions.postgres.patterns import Reader, written
 from ksql_spark.functions.spark_text import let, spark_type, string, timestamp_of, variable
 from ksql_spark.functions.spec import Example, Lowering, Resolved, Spec, Typed
 from ksql_spark.instants import INTERVAL_FIELDS

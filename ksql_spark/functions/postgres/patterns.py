@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.postgres import refused, refusing
+from ksql_spark.functions.postgres.functions import refused, refusing
 from ksql_spark.functions.spark_text import let, string
 from ksql_spark.regexes import groups_of
 from ksql_spark.types import SqlType

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.functions.comparisons import equal
+from ksql_spark.functions.scalars.comparisons import equal
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, spark_type
 from ksql_spark.functions.spec import BY_ARGUMENTS, Category, Example, Spec, Typed, scalar

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.registry import QueryRegistry
-from ksql_spark.runtime.queries.runs import QueryRuns
+from ksql_spark.runtime.queries.runs.runs import QueryRuns
 from ksql_spark.runtime.queries.states import State
 
 

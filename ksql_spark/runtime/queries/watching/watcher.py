@@ -20,14 +20,14 @@ from ksql_spark.runtime.errors import (
 from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
-from ksql_spark.runtime.queries.periodic import PeriodicTask
-from ksql_spark.runtime.queries.removals import PendingRemovals
-from ksql_spark.runtime.queries.runs import QueryRuns
-from ksql_spark.runtime.queries.spark_loss import SparkLoss
+from ksql_spark.runtime.queries.runs.runs import QueryRuns
 from ksql_spark.runtime.queries.state_bounds import BOUNDS, Fill
-from ksql_spark.runtime.queries.state_size import state_size
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.queries.topics import QueryTopics, all_names
+from ksql_spark.runtime.queries.watching.periodic import PeriodicTask
+from ksql_spark.runtime.queries.watching.removals import PendingRemovals
+from ksql_spark.runtime.queries.watching.spark_loss import SparkLoss
+from ksql_spark.runtime.queries.watching.state_size import state_size
 from ksql_spark.spark import jvm
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from typing import Any
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, Case, Cast, ColumnRef, Expression, Literal, TryCast
-from ksql_spark.functions import datetime, encodings
 from ksql_spark.functions.casts import cast
+from ksql_spark.functions.scalars import datetime, encodings
 from ksql_spark.functions.signatures import signature
 from ksql_spark.functions.spark_text import let, spark_type, string, variable
 from ksql_spark.functions.spec import (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from decimal import Decimal as PythonDecimal
 
 from ksql_spark.functions.casts import to_text
-from ksql_spark.functions.comparisons import distinct
-from ksql_spark.functions.constructors import from_entries, key_text
+from ksql_spark.functions.scalars.comparisons import distinct
+from ksql_spark.functions.scalars.constructors import from_entries, key_text
 from ksql_spark.functions.signatures import Signature, signature
 from ksql_spark.functions.spark_text import (
     has_own_order,

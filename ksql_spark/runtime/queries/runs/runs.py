@@ -14,11 +14,11 @@ from ksql_spark.plan.stages import transactional_id
 from ksql_spark.runtime.errors import USER, QueryError
 from ksql_spark.runtime.queries import exactly_once
 from ksql_spark.runtime.queries.environment import Environment
-from ksql_spark.runtime.queries.launcher import Launcher
 from ksql_spark.runtime.queries.managed import ManagedQuery, internal_topics, log_failure
-from ksql_spark.runtime.queries.session_rows import delete_session_rows
+from ksql_spark.runtime.queries.runs.launcher import Launcher
+from ksql_spark.runtime.queries.runs.session_rows import delete_session_rows
+from ksql_spark.runtime.queries.runs.takeovers import Takeovers
 from ksql_spark.runtime.queries.states import State
-from ksql_spark.runtime.queries.takeovers import Takeovers
 from ksql_spark.runtime.queries.topics import Loss
 from ksql_spark.spark import jvm
 

@@ -12,7 +12,7 @@ from proto_schema_parser import ast
 from proto_schema_parser.parser import Parser
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats.protobuf_descriptor import proto_text
+from ksql_spark.formats.protobuf.descriptor import proto_text
 from ksql_spark.formats.registered import NotConvertible, ReadSchema, decimal, map_of, struct_of
 from ksql_spark.schema import Column
 from ksql_spark.types import (
@@ -155,7 +155,7 @@ def _refusing(recognizer: Any) -> None:
 
 
 def parse(text: str) -> ast.File:
-    """The syntax tree of a .proto file, or of a descriptor (see protobuf_descriptor).
+    """The syntax tree of a .proto file, or of a descriptor (see descriptor.py).
 
     Raises:
         NotConvertible: it is not a Protobuf schema.

@@ -13,7 +13,7 @@ from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.fencing import Fencing
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
-from ksql_spark.runtime.queries.stage_run import StageRun
+from ksql_spark.runtime.queries.runs.stage_run import StageRun
 from ksql_spark.spark import jvm, master
 from ksql_spark.spark.frames import task_numbers
 from ksql_spark.spark.query import SparkQuery

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ksql_spark.expressions import Call, Literal
-from ksql_spark.functions.constructors import list_type
+from ksql_spark.functions.scalars.constructors import list_type
 from ksql_spark.functions.signatures import common_type, signature
 from ksql_spark.functions.spark_text import (
     has_own_order,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal as PythonDecimal
 from typing import Any
 
-from ksql_spark.formats.avro_schema import branch_name, is_decimal, per_millisecond
+from ksql_spark.formats.avro.schema import branch_name, is_decimal, per_millisecond
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.number_text import fit_decimal, in_range, whole_of_bytes
 from ksql_spark.formats.utf8 import replaced

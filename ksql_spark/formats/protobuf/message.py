@@ -1,6 +1,6 @@
 """Messages of .proto files with resolved field types, for reading their bytes.
 
-``protobuf_schema.py`` reads the same files as SQL types.
+``schema.py`` reads the same files as SQL types.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 from proto_schema_parser import ast
 
-from ksql_spark.formats import protobuf_schema
+from ksql_spark.formats.protobuf import schema as protobuf_schema
 from ksql_spark.formats.registered import NotConvertible
 from ksql_spark.schema_registry import RegisteredSchema
 
