@@ -25,7 +25,7 @@ _DEFAULT_TIMEOUTS = {
 _TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
 
-@handles(AssertTopic)
+@handles
 def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n, REPLICAS = m)] [TIMEOUT n u]."""
     name, admin = statement.topic, context.services.admin
@@ -70,7 +70,7 @@ def _facts(topic: Topic) -> dict[str, int]:
     return {"PARTITIONS": topic.partitions, "REPLICAS": max(topic.replicas, default=0)}
 
 
-@handles(AssertSchema)
+@handles
 def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] SCHEMA [SUBJECT s] [ID n] [TIMEOUT n u]; needs a schema registry."""
     subject, schema_id = statement.subject, statement.schema_id

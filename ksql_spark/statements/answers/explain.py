@@ -35,7 +35,7 @@ from ksql_spark.statements.definitions.versions import replacement
 from ksql_spark.statements.queries.batch_ranges import archive_lines
 
 
-@handles(Explain)
+@handles
 def explain(statement: Explain, context: StatementContext) -> Action:
     """EXPLAIN of a running query, or of a statement, which is planned but not run."""
     if statement.query_id is not None:
@@ -76,7 +76,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     )
 
 
-@handles(ExplainFreshness)
+@handles
 def explain_freshness(statement: ExplainFreshness, context: StatementContext) -> Action:
     """EXPLAIN FRESHNESS: where the delay of a stream or table comes from."""
     source = context.metastore.require(statement.name)

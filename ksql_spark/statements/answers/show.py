@@ -271,7 +271,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
 }
 
 
-@handles(Show)
+@handles
 def show(statement: Show, context: StatementContext) -> Action:
     """Any SHOW. The action reads the list; properties and variables are those at the statement."""
     shown = SHOWN[statement.what]

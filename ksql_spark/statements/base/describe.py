@@ -54,7 +54,7 @@ OLD_S = 1.0
 _UNITS = [(UNIT_MS[unit], unit) for unit in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")]
 
 
-@handles(DescribeSource)
+@handles
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
     if statement.name in context.metastore.views():
@@ -82,7 +82,7 @@ def queries_of(sources: Collection[str], context: StatementContext) -> list[Mana
     return [q for q in visible_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
 
 
-@handles(DescribeSources)
+@handles
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
     """DESCRIBE STREAMS|TABLES|VIEWS [EXTENDED]."""
     kind = STREAM if statement.what == "STREAMS" else TABLE
@@ -397,7 +397,7 @@ def _error_statistics(
     return "  ".join(shown)
 
 
-@handles(DescribeFunction)
+@handles
 def describe_function(statement: DescribeFunction, context: StatementContext) -> Action:
     """DESCRIBE FUNCTION name: every overload."""
     spec = registry.require(statement.name)

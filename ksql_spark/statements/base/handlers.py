@@ -6,20 +6,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ksql_spark.grammar.nodes import Statement
+from ksql_spark.grammar.rules import classes_of
 from ksql_spark.statements.base.context import Action, StatementContext
 
 #: statement class -> handler; Engine.query runs SELECT and PRINT
 HANDLERS: dict[type[Statement], Callable[[Any, StatementContext], Action]] = {}
 
-
 _Handler = TypeVar("_Handler", bound=Callable[..., Action])
 
 
-def handles(*classes: type[Statement]) -> Callable[[_Handler], _Handler]:
-    """Make a function the handler of these statements."""
-
-    def registered(handler: _Handler) -> _Handler:
-        HANDLERS.update(dict.fromkeys(classes, handler))
-        return handler
-
-    return registered
+def handles(handler: _Handler) -> _Handler:
+    """Make a function the handler of the statements that it takes."""
+    HANDLERS.update(dict.fromkeys(classes_of(handler), handler))
+    return handler

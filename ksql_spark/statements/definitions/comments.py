@@ -10,7 +10,7 @@ from ksql_spark.statements.base.context import Action, Logged, Outcome, Starts, 
 from ksql_spark.statements.base.handlers import handles
 
 
-@handles(Comment)
+@handles
 def comment(statement: Comment, context: StatementContext) -> Action:
     """COMMENT ON STREAM|TABLE|VIEW name, or COLUMN name.column, IS 'text' | NULL."""
     name, services = statement.name, context.services

@@ -38,7 +38,7 @@ _CLASS = "connector.class"
 SOON_S = 1.0
 
 
-@handles(CreateConnector)
+@handles
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
     """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect validates and runs it."""
     cluster, name, kind = context.services.connect, statement.name, statement.kind
@@ -167,7 +167,7 @@ def _unknown(name: str, names: Collection[str]) -> KsqlError:
     return KsqlError("CONNECTOR_UNKNOWN", name=name, hint=hint)
 
 
-@handles(DropConnector)
+@handles
 def drop_connector(statement: DropConnector, context: StatementContext) -> Action:
     """DROP CONNECTOR [IF EXISTS]."""
     cluster, name = context.services.connect, statement.name
@@ -186,7 +186,7 @@ def drop_connector(statement: DropConnector, context: StatementContext) -> Actio
     return Immediate(run, waits=True)
 
 
-@handles(DescribeConnector)
+@handles
 def describe_connector(statement: DescribeConnector, context: StatementContext) -> Action:
     """DESCRIBE CONNECTOR name: its state, its topics, and the streams and tables over them."""
     services = context.services

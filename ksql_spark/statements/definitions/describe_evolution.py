@@ -32,7 +32,7 @@ BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED, ABORTED
 )  # fmt: skip
 
 
-@handles(DescribeEvolution)
+@handles
 def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
     """Describe the progress of a table's new version, and what it changes."""
     name, services = statement.name, context.services

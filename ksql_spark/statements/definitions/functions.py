@@ -130,7 +130,7 @@ def _check_free(name: str, metastore: MetaStore) -> None:
 # ---- statements ---------------------------------------------------------------------------------------
 
 
-@handles(CreateFunction)
+@handles
 def create_function(statement: CreateFunction, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
     _check_allowed(context)  # also on replay: whoever can write to the log's topic must not run code here
@@ -169,7 +169,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     return Logged(f"function/{name}/create", apply)
 
 
-@handles(DropFunction)
+@handles
 def drop_function(statement: DropFunction, context: StatementContext) -> Action:
     """DROP FUNCTION [IF EXISTS] name."""
     _check_allowed(context)

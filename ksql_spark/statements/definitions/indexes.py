@@ -17,7 +17,7 @@ from ksql_spark.statements.base.context import (
 from ksql_spark.statements.base.handlers import handles
 
 
-@handles(CreateIndex)
+@handles
 def create_index(statement: CreateIndex, context: StatementContext) -> Action:
     """CREATE INDEX [IF NOT EXISTS] [name] ON table (column, …)."""
     name, metastore = statement.name, context.metastore
@@ -44,7 +44,7 @@ def create_index(statement: CreateIndex, context: StatementContext) -> Action:
     return Logged(f"index/{name}/create", apply)
 
 
-@handles(DropIndex)
+@handles
 def drop_index(statement: DropIndex, context: StatementContext) -> Action:
     """DROP INDEX [IF EXISTS] name."""
     name = statement.name

@@ -63,7 +63,7 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     return new_version
 
 
-@handles(statements.Swap)
+@handles
 def swap(statement: statements.Swap, context: StatementContext) -> Action:
     """Let the new version take the place of the old one.
 
@@ -214,7 +214,7 @@ def _swapped(
     return swapped
 
 
-@handles(statements.AbortEvolution)
+@handles
 def abort_evolution(statement: statements.AbortEvolution, context: StatementContext) -> Action:
     """End the new version, with its state and its topic; the old one has never noticed it."""
     name, services = statement.name, context.services

@@ -16,7 +16,7 @@ from ksql_spark.statements.base.context import (
 from ksql_spark.statements.base.handlers import handles
 
 
-@handles(CreateType)
+@handles
 def create_type(statement: CreateType, context: StatementContext) -> Action:
     """CREATE TYPE [IF NOT EXISTS] name AS type."""
     name = statement.name
@@ -37,7 +37,7 @@ def create_type(statement: CreateType, context: StatementContext) -> Action:
     return Logged(f"type/{name}/create", apply)
 
 
-@handles(DropType)
+@handles
 def drop_type(statement: DropType, context: StatementContext) -> Action:
     """DROP TYPE [IF EXISTS] name."""
     name = statement.name

@@ -43,7 +43,7 @@ _KEPT = Evolve(BACKFILL, keeps_history=True)
 RETENTION = "ksql.undrop.retention.ms"
 
 
-@handles(ShowVersions)
+@handles
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
     """SHOW VERSIONS OF a stream or table."""
     name = statement.name
@@ -83,7 +83,7 @@ def _way(version: Version) -> str:
 # ---- ROLLBACK -----------------------------------------------------------------------------------------
 
 
-@handles(Rollback)
+@handles
 def rollback(statement: Rollback, context: StatementContext) -> Action:
     """ROLLBACK: CREATE OR REPLACE with the statement of an earlier version, which is what the log gets."""
     version, planned = replacement(statement, context)
@@ -246,7 +246,7 @@ def _restored(
 # ---- UNDROP -------------------------------------------------------------------------------------------
 
 
-@handles(Undrop)
+@handles
 def undrop(statement: Undrop, context: StatementContext) -> Action:
     """UNDROP: CREATE with the last version's statement; its query goes on, or starts anew."""
     dropped = _dropped(statement, context)

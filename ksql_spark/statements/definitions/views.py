@@ -16,7 +16,7 @@ from ksql_spark.statements.base.context import (
 from ksql_spark.statements.base.handlers import handles
 
 
-@handles(CreateView)
+@handles
 def create_view(statement: CreateView, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT …."""
     name, metastore = statement.name, context.metastore
@@ -43,7 +43,7 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
     return Logged(f"view/{name}/create", apply)
 
 
-@handles(DropView)
+@handles
 def drop_view(statement: DropView, context: StatementContext) -> Action:
     """DROP VIEW [IF EXISTS] name. Queries that began with it go on."""
     name, metastore = statement.name, context.metastore

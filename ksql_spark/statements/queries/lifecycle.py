@@ -57,7 +57,7 @@ def _logged(
     return Logged(f"{verb}/{entity_name}/execute", apply)
 
 
-@handles(Terminate)
+@handles
 def terminate(statement: Terminate, context: StatementContext) -> Action:
     """End queries for good and remove their state; sinks stay."""
     queries = context.services.queries
@@ -83,7 +83,7 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
     return replace(action, cleanup=lambda: CleanupRecord(logged=termination.orphans()))
 
 
-@handles(Pause)
+@handles
 def pause(statement: Pause, context: StatementContext) -> Action:
     """Stop processing until RESUME; survives a restart."""
     targets = _targets(statement, context)
@@ -91,7 +91,7 @@ def pause(statement: Pause, context: StatementContext) -> Action:
     return _logged(targets, statement, context, "pause", "Query paused.", context.services.queries.pause)
 
 
-@handles(Resume)
+@handles
 def resume(statement: Resume, context: StatementContext) -> Action:
     """Continue where PAUSE stopped, or an error; bounds of state that were SET before apply from then on."""
     targets = _targets(statement, context)

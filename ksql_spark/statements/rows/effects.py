@@ -62,7 +62,7 @@ WHERE {where} OR (`OFFSET` IS NOT NULL AND `STEP` = 'Aggregate'
 """
 
 
-@handles(ExplainRecord)
+@handles
 def explain_record(statement: ExplainRecord, context: StatementContext) -> Action:
     """Find what a record has changed downstream."""
     topic = statement.topic

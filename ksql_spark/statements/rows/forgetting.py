@@ -42,7 +42,7 @@ _TIMEOUT_S = 30.0
 _SEARCHED = (STRING, INTEGER, BIGINT)
 
 
-@handles(Forget)
+@handles
 def forget(statement: Forget, context: StatementContext) -> Action:
     """Remove keys from a table."""
     queries = context.services.queries

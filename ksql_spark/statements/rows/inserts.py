@@ -35,7 +35,7 @@ from ksql_spark.statements.base.handlers import handles
 from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, VARIANT
 
 
-@handles(InsertValues)
+@handles
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     """Write records, all of which are checked before the first is sent; literals need no Spark."""
     if not context.config["ksql.insert.into.values.enabled"]:

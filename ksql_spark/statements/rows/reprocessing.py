@@ -65,7 +65,7 @@ FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
 _AT_ONCE = 1_000
 
 
-@handles(Reprocess)
+@handles
 def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     """Compute the rows of a table's closed windows again, and write those that differ."""
     first_ms = 0 if statement.first is None else analyzer.moment_ms(statement.first)
@@ -84,7 +84,7 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     )
 
 
-@handles(ReplayLateRows)
+@handles
 def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Action:
     """Compute the rows again that rows came too late for."""
     check_known_queries(statement, context)
@@ -94,7 +94,7 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     return _replay(statement, query, query.logical, _LATE, context)
 
 
-@handles(ReplayErrors)
+@handles
 def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     """Compute the rows of failed records again; without state, send the records through their query."""
     query = context.services.queries.find(statement.query_id)

@@ -47,7 +47,7 @@ MOST, MOST_FOLLOWED = 100, 50
 MOST_QUERIES, MOST_SECONDS = 20, 120
 
 
-@handles(ExplainRow)
+@handles
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
     sink = context.metastore.find_sink(statement.name)  # outside Kafka: its rows are those of its source
