@@ -58,11 +58,11 @@ def _explain(context: Context, words: Sequence[str], commands: Sequence[Command]
         _section(
             context,
             "Statements",
-            [(pages.PAGES[node].titles[0], pages.PAGES[node].what) for node in nodes],
+            [(pages.titles(node)[0], pages.PAGES[node].what) for node in nodes],
         )
     for node in nodes if len(nodes) == 1 else ():
         page = pages.PAGES[node]
-        console.line(f"{console.bold(page.titles[0])}: {page.what}")
+        console.line(f"{console.bold(pages.titles(node)[0])}: {page.what}")
         console.line()
         console.line(pages.syntax(node))
         for example in page.examples:

@@ -347,13 +347,6 @@ class Reader:
         return let(value, lambda v: whole.replace("{0}", v))
 
 
-def _whole_year(number: int) -> int:
-    """A year that is written with less than four digits: the one that is next to 2020."""
-    if number < 70:
-        return number + 2000
-    return number + (1900 if number < 100 else 2000 if number < 520 else 1000)
-
-
 def _number(piece: Piece, group: str, missing: int) -> str:
     """Spark SQL text: the number that an element reads from its group; ``missing``: the group is empty."""
     assert piece.element is not None, "it has a group"
