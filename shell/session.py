@@ -45,7 +45,7 @@ class Failure(Exception):
     error: ClientError
     line: int
     column: int
-    #: how many statements after it were skipped; None: it was the only one
+    #: how many statements after it were skipped, or None if it was the only one
     skipped: int | None = None
 
     def __str__(self) -> str:

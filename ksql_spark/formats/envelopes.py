@@ -170,7 +170,8 @@ class EnvelopeSerde(Serde):
         return None if values is None else [None if v is UNAVAILABLE else v for v in values]
 
     def change(self, data: bytes) -> list[Any] | None:
-        """The values of a row's columns, UNAVAILABLE where the change leaves them out; None: it was deleted.
+        """The values of a row's columns, UNAVAILABLE where the change leaves them out, or None if it was
+        deleted.
 
         Raises:
             BadRecord, KsqlError: as decode.

@@ -219,7 +219,7 @@ def _is_result(item: Item) -> bool:
 
 
 def _pairs(client: Client, branch: Branch) -> list[tuple[Item, Item | None]]:
-    """The results of a branch, upstream first, each with its original; None: it has none.
+    """The results of a branch, upstream first, each with its original, or None if it has none.
 
     Raises:
         OptionProblem: there is no such branch.
@@ -289,7 +289,7 @@ def _promote(client: Client, branch: Branch, options: argparse.Namespace, consol
 
 
 def _evolution_of(client: Client, item: Item) -> str | None:
-    """The state of a change of a copy that is under way; None: there is none."""
+    """The state of a change of a copy that is under way, or None."""
     try:
         (description,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
     except ServerError:  # it has never been changed so

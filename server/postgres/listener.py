@@ -36,7 +36,7 @@ class PostgresListener:
         host: has the engine.
         logins: checks who clients are.
         sock: the bound port.
-        tls: for clients that ask for encryption; None: there is none.
+        tls: for clients that ask for encryption, or None.
         limits: of connections. Of those that have not logged in, of which a part may be, the address with the
             most gives way to a new one, so that nobody keeps others out.
         per_second: the maximum number of statements of a client in a second; 0: any number.

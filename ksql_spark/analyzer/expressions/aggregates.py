@@ -94,7 +94,7 @@ class Aggregates:
         Args:
             node: the call.
             scope: the names of its arguments.
-            inner: binds aggregates in its arguments; None: there can be none.
+            inner: binds aggregates in its arguments, or None if there can be none.
 
         Raises:
             KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates, and for DISTINCT where

@@ -397,7 +397,7 @@ def _is_empty(node: exp.Expr) -> bool:
 
 
 def _elements(array: Expression) -> list[Expression] | None:
-    """The elements of an array that is written as ARRAY[…], perhaps with a cast; None: it is another."""
+    """The elements of an array that is written as ARRAY[…], perhaps with a cast, or None if it is another."""
     match array:
         case Call("ARRAY", elements):
             return list(elements)

@@ -293,7 +293,7 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
     Args:
         columns: columns with types that JSON supports.
         wrapped: whether to write an object of the columns, or the type of the only one.
-        full_name: the object's title; None: it has none.
+        full_name: the object's title, or None if it has none.
     """
     type_ = Struct(tuple(Field(c.name, c.type) for c in columns)) if wrapped else columns[0].type
     schema = _written(type_)

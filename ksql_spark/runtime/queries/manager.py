@@ -37,7 +37,7 @@ class QueryManager(QueryRegistry):
 
     Args:
         environment: what queries share.
-        placement: decides which queries are this server's; None: all are.
+        placement: decides which queries are this server's, or None for all.
     """
 
     def __init__(self, environment: Environment, placement: Placement | None = None) -> None:

@@ -139,7 +139,7 @@ def bind_replacement(
 def _possible(
     evolve: Evolve | None, statement: CreateAsSelect, context: StatementContext
 ) -> PersistentQuery | None:
-    """The new version in the way of ``evolve``, or by default in the default one; None: that is refused."""
+    """The new version in the way of ``evolve``, or else in the default way, or None if that is refused."""
     try:
         check_or_replace(statement, context)
         return bind_evolution(statement, context, evolve)

@@ -177,7 +177,7 @@ class _Task:
         )
 
     def _late(self) -> int | None:
-        """How many late rows of the keys the processing log has; None: they were not counted."""
+        """How many late rows of the keys the processing log has, or None if they were not counted."""
         query, bound, context = self._query, self._bound, self._context
         stream = context.metastore.find(str(context.config[STREAM_NAME]))
         if query is None or stream is None or bound.groups is None:
@@ -217,7 +217,7 @@ class _Places:
 
         Args:
             count: how many rows of the table were found.
-            late: how many late rows of its query; None: they were not counted.
+            late: how many late rows of its query, or None if they were not counted.
             removed: the outcome where FORGET removes the keys.
             is_done: whether the state has lost the keys.
         """

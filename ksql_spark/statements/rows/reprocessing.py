@@ -147,7 +147,7 @@ class _Asked:
 
     Args:
         records: those that the processing log names.
-        trial: of failed ones; None: they were late, and nothing says which of these were put back.
+        trial: of failed ones, or None if they were late, and nothing says which of these were put back.
     """
 
     def __init__(self, records: Records, trial: Trial | None) -> None:
@@ -340,7 +340,7 @@ class _Task:
     Args:
         query: what maintains it.
         recomputation: the batch.
-        condition: which keys and windows are asked for; None: all.
+        condition: which keys and windows are asked for, or None for all.
         context: of the statement.
     """
 

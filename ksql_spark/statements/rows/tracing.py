@@ -317,7 +317,7 @@ def _columns(places: Sequence[Place], source: DataSource, context: StatementCont
 def columns_at(
     source: DataSource, position: Position, context: StatementContext
 ) -> tuple[int, Decoded | None] | None:
-    """The event time of a record (epoch ms) and its columns, None if it cannot be read; None: it is gone."""
+    """The event time (epoch ms) of a record and its columns, if it can be read; None if it is gone."""
     return _decoded([position], source, context).get(position)
 
 

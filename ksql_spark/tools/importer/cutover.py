@@ -78,7 +78,7 @@ class _CutOver:
 
     Args:
         other: the result on the other server.
-        mine: the one here; None: there is none.
+        mine: the one here, or None.
     """
 
     source: Client

@@ -307,7 +307,7 @@ def _is_of_elements(expression: exp.Expr) -> bool:
 
 
 def _array(node: exp.Expr) -> exp.Expr | None:
-    """The array whose elements a function gives, one in a row; None: it does not."""
+    """The array whose elements a function gives, one in a row, or None if it does not."""
     array: exp.Expr | None = None
     if isinstance(node, exp.Explode):
         array = node.this

@@ -55,7 +55,7 @@ class Connection:
         host: has the engine.
         logins: checks who the client is.
         reader, writer: of the connection.
-        tls: for clients that ask for encryption; None: there is none.
+        tls: for clients that ask for encryption, or None.
         requests: limits each client's statements; None: no limit.
         limits: of connections.
         enters: asks whether a client, by its user or address, may have one connection more.
@@ -241,7 +241,7 @@ class Connection:
             pump.cancel()
 
     async def _next_message(self) -> messages.PGMessage | None:
-        """The next message, a long one read in a thread; None: there is none, or one is too long."""
+        """The next message, a long one read in a thread, or None if there is none, or one is too long."""
         while True:
             is_long = self._came > CHUNK_BYTES
             message = (

@@ -42,7 +42,7 @@ def casts_of(parsed: PgStatement) -> dict[int, str]:
 
 
 def number_of(node: exp.Expr) -> int | None:
-    """The number of a parameter in a tree; None: it is something else."""
+    """The number of a parameter in a tree, or None if it is something else."""
     if isinstance(node, exp.Placeholder) and node.name[:1] == "p" and node.name[1:].isdecimal():
         return int(node.name[1:])
     return None

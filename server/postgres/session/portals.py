@@ -63,7 +63,7 @@ class Portal:
     count: int = 0
     #: what it is called once it is done, if its statement's tag does not say all
     tag: str | None = None
-    #: how COPY writes the rows; None: it is no COPY
+    #: how COPY writes the rows, or None if it is no COPY
     copying: CopyOptions | None = None
     #: of a result that the server keeps whole, bytes
     held: int = 0

@@ -158,7 +158,7 @@ def _scanned(text: str) -> Iterator[Token]:
 
 
 def next_statement(pieces: Iterator[StatementText]) -> PgStatement | None:
-    """Classify the next of some statements; None: there is none. Raises as `statement`."""
+    """Classify the next of some statements, or None. Raises as `statement`."""
     piece = next(pieces, None)
     return None if piece is None else statement(piece)
 
@@ -221,7 +221,7 @@ def _kind_of(piece: StatementText) -> PgStatement:
 
 
 def _refusal(piece: StatementText) -> str | None:
-    """Why a statement that PostgreSQL has is not there; None: it may be."""
+    """Why a statement that PostgreSQL has is not there, or None if it may be."""
     words = [word(token) for token in piece.tokens[:3]] + ["", "", ""]
     match words[:3]:
         case ["CREATE", "TEMP" | "TEMPORARY" | "UNLOGGED", _]:

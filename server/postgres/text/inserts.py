@@ -19,7 +19,7 @@ class Returned:
     """An item of RETURNING.
 
     Args:
-        column: the column of ours; None: all.
+        column: the column of ours, or None for all.
         label: the name of the result's column.
     """
 
@@ -47,7 +47,7 @@ class InsertText:
 
 
 def read_insert(piece: StatementText, is_continuous: bool) -> InsertText | None:
-    """Read an INSERT; None: it has another form, about which the engine says more.
+    """Read an INSERT, or None if it has another form, about which the engine says more.
 
     Args:
         is_continuous: whether it ends with EMIT.

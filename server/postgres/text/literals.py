@@ -83,7 +83,7 @@ def _character(match: re.Match[str]) -> str:
 
 
 def cast_text(text: str, type_: str) -> str | None:
-    """``'text'::type`` in KSQL, where PostgreSQL's form of the text differs; None: it does not.
+    """``'text'::type`` in KSQL, where PostgreSQL's form of the text differs, or None if it does not.
 
     Args:
         type_: as KSQL spells it.
@@ -111,7 +111,7 @@ def cast_text(text: str, type_: str) -> str | None:
 
 
 def list_of(text: str) -> str | None:
-    """The elements of an array as literals of a list; None: there are none, or it is no array.
+    """The elements of an array as literals of a list, or None if it is empty or no array.
 
     >>> list_of("{1,NULL}"), list_of("{}")
     ("'1', NULL", None)

@@ -282,7 +282,7 @@ class _Respelling:
         return last
 
     def _quantified_at(self, at: int) -> tuple[str, int] | None:
-        """IN for ``= ANY``, NOT IN for ``<> ALL``, and its last token; None: it is neither.
+        """IN for ``= ANY``, NOT IN for ``<> ALL``, and its last token, or None if it is neither.
 
         With the elements of ``'{1,2}'``, which have the left operand's type.
         """

@@ -314,7 +314,7 @@ def array_of(element: PgType) -> PgType:
 
 
 def array_oid_of(element: PgType) -> int | None:
-    """The oid of the type of arrays of a type; None: there is none."""
+    """The oid of the type of arrays of a type, or None."""
     array = _ARRAYS.get(element)
     return None if array is None else array.oid
 
@@ -337,7 +337,7 @@ def type_of(schema: SchemaInfo) -> PgType:
 
 
 def oid_of(name: str) -> int | None:
-    """The oid of a type, by its name in pg_type or in SQL; None: there is no such type here."""
+    """The oid of a type, by its name in pg_type or in SQL, or None if there is no such type here."""
     word, is_array, _ = name.lower().partition("[")
     word = {"int": "int4", "float": "float8", "timestamptz": "timestamp", "varchar": "text"}.get(word, word)
     if word == "oid":

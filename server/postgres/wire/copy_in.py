@@ -221,7 +221,7 @@ def _binary_rows() -> Callable[[bytearray, bool], Iterator[Cells]]:
 
 
 def _tuple(data: bytearray) -> tuple[Cells | None, int] | None:
-    """The cells at the beginning, and where they end; no cells: the end; None: they are not complete."""
+    """The cells at the beginning, and where they end; no cells: the end, or None if they are not complete."""
     if len(data) < 2:
         return None
     count = struct.unpack_from("!h", data)[0]

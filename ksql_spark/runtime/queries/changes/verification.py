@@ -27,7 +27,7 @@ class Sample(NamedTuple):
 
     Args:
         key: the key's columns, with the window's bounds.
-        old: the columns that differ, as the old version has them; None: it lacks the row.
+        old: the columns that differ, as the old version has them, or None if it lacks the row.
         new: the same of the new version.
     """
 

@@ -157,7 +157,7 @@ class Takeovers:
             self._checkpoints.of(query, 0).begin_anew(noted["offsets"], noted["anew"])
 
     def _anew(self, query: ManagedQuery) -> dict[str, Any] | None:
-        """Return the note about where the present version begins; None: there is none yet."""
+        """Return the note about where the present version begins, or None if there is none yet."""
         noted = self._read(query, _ANEW)
         return noted if noted is not None and noted["anew"] == fresh_starts(query.evolution) else None
 
@@ -216,7 +216,7 @@ class Takeovers:
             self._admin.delete_topics([evolution.topic])
 
     def _read(self, query: ManagedQuery, name: str) -> dict[str, Any] | None:
-        """Return a note beside a query's checkpoints; None: there is none."""
+        """Return a note beside a query's checkpoints, or None."""
         folder = self._checkpoints.folder(query.id)
         try:
             noted: dict[str, Any] = json.loads(folder.read(name))
