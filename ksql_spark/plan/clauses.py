@@ -37,7 +37,7 @@ class AggregateCall:
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
     ``condition``: FILTER, the rows that it takes, or None for all. ``is_appended``: it came while the query
     ran, so state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result
-    depends on the order in which the rows of a group come (functions.spec). ``order``: that order, if it is not
+    depends on the order in which the rows of a group come (functions.spec). ``order``: that order, if not
     that of arrival; over complete inputs only.
     """
 
