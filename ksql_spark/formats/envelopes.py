@@ -55,7 +55,7 @@ class Envelope:
         upserts: what happened to a row that is there.
         deletions: what happened to a row that is gone.
         key_prefix: before the columns' names in keys.
-        unavailable: what stands for a large value that the change left as it was; None: nothing does.
+        unavailable: what stands for a large value that the change left as it was, or None.
     """
 
     formats: tuple[str, ...]

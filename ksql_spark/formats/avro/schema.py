@@ -283,7 +283,7 @@ def write(columns: Sequence[Column], wrapped: bool, full_name: str | None) -> st
     Args:
         columns: columns with types and names that Avro supports.
         wrapped: whether to write a record of the columns, or the type of the only one.
-        full_name: the record's name; None: ksqlDB's.
+        full_name: the record's name, or None for ksqlDB's.
     """
     name = full_name or DEFAULT_NAME
     type_ = row_type(columns) if wrapped else columns[0].type

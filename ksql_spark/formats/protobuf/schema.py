@@ -193,8 +193,8 @@ def write(columns: Sequence[Column], full_name: str | None, nullable: str | None
 
     Args:
         columns: the fields, numbered from 1.
-        full_name: the message's name, with its package; None: Connect's.
-        nullable: OPTIONAL or WRAPPER: how to distinguish NULL from defaults; None: not at all.
+        full_name: the message's name, with its package, or None for Connect's.
+        nullable: OPTIONAL or WRAPPER: how to distinguish NULL from defaults, or None.
 
     Raises:
         KsqlError: INVALID_STATEMENT for types that Protobuf does not support.

@@ -48,7 +48,7 @@ class QueryFigures:
     """The figures of queries since the server, or Spark's JVM, has started. Thread-safe.
 
     Args:
-        processing_log: counts what queries do on Spark; None: nothing is counted there.
+        processing_log: counts what queries do on Spark, or None to count nothing there.
     """
 
     def __init__(self, processing_log: ProcessingLog | None) -> None:

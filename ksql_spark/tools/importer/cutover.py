@@ -47,7 +47,7 @@ def cut_over(
     force: bool,
     console: Console,
 ) -> list[str]:
-    """Take over all results that are in the shadow; returns the names of those that were not.
+    """Take over all results that are in the shadow; returns the names of the others.
 
     Args:
         source: the other server.
@@ -344,7 +344,7 @@ class _CutOver:
                 yield from ((topic, n, place) for n, place in partitions.items())
 
     def _items(self) -> list[Item]:
-        """The statements of the other server that write it, the one that creates it first."""
+        """The statements of the other server that write it. The statement that creates it comes first."""
         own = [item for item in self.there if item.name == self.name and item.kind == self.other.kind]
         return own + [item for item in self.there if shadow.target_of(item.text) == self.name]
 

@@ -126,7 +126,7 @@ def _usable(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_order(items: Sequence[Item]) -> list[Item]:
-    """The items, each after those that it needs; else by kind, number of the query and name."""
+    """The items, each after the items that it needs; else by kind, number of the query and name."""
     sources = {item.name for item in items if item.kind in ("STREAM", "TABLE")}
     ranks = {"TYPE": 0, "STREAM": 1, "TABLE": 1, "QUERY": 2}
     pending = sorted(items, key=lambda item: (ranks[item.kind], _number(item), item.name))

@@ -1,7 +1,7 @@
 """``ksql-spark import --from URL``: imports the types, streams, tables and queries of a ksqlDB server.
 
 It only reads from the other server over REST, and creates what is missing here, in dependency order. It may
-be run again: existing objects stay as they are. With ``--shadow`` results get topics of their own, so both
+be run again: existing objects stay as they are. With ``--shadow`` results get their own topics, so both
 servers can run at once, and ``--compare`` tells what they differ in.
 """
 
@@ -177,7 +177,7 @@ def _line(outcome: Outcome) -> str:
 
 
 def in_shadow(originals: Sequence[Item]) -> tuple[list[Item], list[Outcome]]:
-    """The items, results with topics of their own; and those that would write the other server's."""
+    """The items, with results in their own topics, and the items that would write the other server's."""
     items, left_out, results = [], [], set()
     for item in originals:
         text = shadow.shadowed(item.text, item.topic)
@@ -233,7 +233,7 @@ def _watch(source: Client, target: Client, options: argparse.Namespace, console:
 
 
 def _cut_over(source: Client, target: Client, options: argparse.Namespace, console: Console) -> list[str]:
-    """Take over the results of the shadow; returns the names of those that were not. Raises ClientError."""
+    """Take over the results of the shadow; returns the names of the others. Raises ClientError."""
     there, here = in_order(read(source)), read(target)
     return cutover.cut_over(source, target, there, here, force=options.force, console=console)
 

@@ -1,4 +1,4 @@
-"""``ksql-spark import --shadow``: another server's queries also run here, into topics of their own, and
+"""``ksql-spark import --shadow``: another server's queries also run here, into their own topics, and
 ``--compare`` tells what their results differ in.
 
 Both servers read the same topics. Nothing that the other server writes is written here.
@@ -29,7 +29,7 @@ _FORMATS = ("KEY_DELIMITER", "VALUE_DELIMITER", "WRAP_SINGLE_VALUE")
 
 
 def shadowed(text: str, topic: str | None) -> str | None:
-    """A CREATE … AS SELECT that writes a topic of its own; None: the statement is another one.
+    """A CREATE … AS SELECT that writes its own topic, or None if the statement is another.
 
     Args:
         text: the statement.
@@ -53,7 +53,7 @@ def _tree(text: str) -> grammar.Statement | None:
 
 
 def compare(source: Client, target: Client) -> Iterator[Comparison]:
-    """Compare all results that both servers have, each in a topic of its own.
+    """Compare all results that both servers have, each in its own topic.
 
     Raises:
         ClientError: a server does not answer.
@@ -150,7 +150,7 @@ class Result:
         return [*self.described["fields"]]
 
     def declared(self) -> str | None:
-        """The statement that declares a source over its topic; None: nobody knows its windows' size."""
+        """The statement that declares a source over its topic, or None if its windows' size is unknown."""
         properties = {
             "KAFKA_TOPIC": self.topic,
             "KEY_FORMAT": self.described.get("keyFormat") or "KAFKA",

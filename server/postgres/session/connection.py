@@ -56,7 +56,7 @@ class Connection:
         logins: checks who the client is.
         reader, writer: of the connection.
         tls: for clients that ask for encryption, or None.
-        requests: limits each client's statements; None: no limit.
+        requests: limits each client's statements, or None for no limit.
         limits: of connections.
         enters: asks whether a client, by its user or address, may have one connection more.
         process_id: names the connection in requests to cancel.

@@ -159,7 +159,7 @@ class Execution:
         return portal.columns
 
     async def _returned(self, insert: InsertText) -> tuple[Column, ...]:
-        """The columns of RETURNING; those that are not there are left to the engine."""
+        """The columns of RETURNING. The engine is asked about columns that are not there."""
         fields = {field.name: field for field in await self._fields(insert.target)}
         columns: list[Column] = []
         for one in insert.returned:
@@ -514,7 +514,7 @@ class Execution:
                     del self.prepared[name]
 
     def set(self, name: str, value: str | None) -> None:
-        """Change a setting; None: to its default. The client hears of those that it was told of before."""
+        """Change a setting, or reset it if None. The client hears of settings that it was told of before."""
         before = dict(self.settings.parameter_statuses())
         if value is None:
             self.settings.reset(name.lower())

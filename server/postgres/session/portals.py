@@ -79,7 +79,7 @@ class Portal:
 
     @property
     def position(self) -> str | None:
-        """A token: all rows before it were fetched, and perhaps some later ones; None: the beginning."""
+        """A token: all rows before it were fetched, and perhaps some later ones; None at the beginning."""
         return self.tokens[0 if self.waiting else 1]
 
     @property

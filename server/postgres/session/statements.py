@@ -503,7 +503,7 @@ class _Reader(Cursor):
         return self._statement(Kind.EXECUTE, name=name, arguments=arguments)
 
     def _literal(self) -> str | None:
-        """A literal as text, with or without a cast; None: NULL."""
+        """A literal as text, with or without a cast, or None for NULL."""
         sign = "-" if self.symbol(TokenType.DASH, "-") else ""
         token = self._curr
         if not (self.is_symbol(TokenType.STRING) or self.is_symbol(TokenType.NUMBER)) and not (

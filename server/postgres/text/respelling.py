@@ -121,7 +121,7 @@ class _Frame:
     Args:
         closes: the word that ends it.
         written: so far.
-        start: where in ``written`` the operand begins that goes on; None: none does.
+        start: where in ``written`` the operand begins that goes on, or None.
         calls: how many calls around that operand are not closed.
         is_cast: whether it is ``CAST(…)``.
     """

@@ -1,6 +1,6 @@
 """Tells what rows differ in, for VERIFY and DESCRIBE EVOLUTION (ADR 54); differences.py finds those rows.
 
-Both compare what topics hold. Clients see values only, and have a comparison of their own (tools.comparing).
+Both compare what topics hold. Clients see values only, and have their own comparison (tools.comparing).
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class RowReader:
         return {**_read(self._key, data), **({WINDOWSTART: start, WINDOWEND: end} if end else {})}
 
     def values(self, record: Record) -> dict[str, Any]:
-        """The columns of a row's value; those that cannot be read are missing."""
+        """The columns of a row's value; columns that cannot be read are missing."""
         return {} if record.value is None else _read(self._value, record.value)
 
 

@@ -1,6 +1,6 @@
 """What a new version of a query does before its first row in the sink's topic (ADR 54).
 
-* Backfill: nothing, because its sink is a topic of its own.
+* Backfill: nothing, because its sink has its own topic.
 * Swap and Move: it writes to the sink's topic what differs in the other one, and notes that. Then a Swap
   deletes the other topic.
 * FromNow: it notes where the old version ended, removes its state, and notes that.

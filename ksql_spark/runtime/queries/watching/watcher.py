@@ -215,7 +215,7 @@ class QueryWatcher:
             raise failed
 
     def _look_at_states(self) -> None:
-        """Stop queries whose state has reached its bound; warn of those that are about to."""
+        """Stop queries whose state has reached its bound; warn of queries that are about to."""
         bounds = self._figures.state_bounds
         queries = [
             query
