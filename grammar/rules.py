@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -37,3 +39,9 @@ class StatementRule:
     parse: Callable[[KsqlParser], Statement]
     render: Callable[[KsqlGenerator, Any], str]
     statement_set: StatementSet = StatementSet.SERVER
+
+
+def classes_of(function: Callable[..., Any]) -> tuple[type[Statement], ...]:
+    """The classes of statements that a function takes, by the annotation of its first parameter."""
+    first, *_ = inspect.signature(function, eval_str=True).parameters.values()
+    return typing.get_args(first.annotation) or (first.annotation,)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from ksql_spark import topic_patterns
 from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.nodes import AliasedSource, CommonTable, LogOf, Statement, property_values
+from ksql_spark.grammar.rules import classes_of
 from ksql_spark.grammar.statements.asserts import AssertTopic
 from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.grammar.statements.connectors import CreateConnector, DropConnector
@@ -34,8 +35,6 @@ from ksql_spark.grammar.statements.inserts import InsertSelect, InsertValues
 from ksql_spark.grammar.statements.lifecycle import (
     Forget,
     Pause,
-    QueryControl,
-    Replay,
     ReplayErrors,
     ReplayLateRows,
     Reprocess,
@@ -251,6 +250,18 @@ class Need(NamedTuple):
     name: str
 
 
+_Needing = Callable[[Any, Catalog], Iterator[Need] | None]
+#: statement class -> the roles that it needs for sources and topics; None, as for missing classes: a role for
+#: everything
+_NEEDS: dict[type[Statement], _Needing] = {}
+
+
+def _needing(function: _Needing) -> _Needing:
+    """Make a function say what the statements need that it takes."""
+    _NEEDS.update(dict.fromkeys(classes_of(function), function))
+    return function
+
+
 def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
     """The needs of a query's relations."""
     named = {table.table_name for table in tree.find_all(CommonTable)}
@@ -265,10 +276,12 @@ def _reads(tree: Any, catalog: Catalog) -> Iterator[Need]:
             yield Need(Role.READER, Kind.SOURCE, name)
 
 
+@_needing
 def _query(statement: Query, catalog: Catalog) -> Iterator[Need]:
     yield from _reads(statement, catalog)
 
 
+@_needing
 def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     properties = property_values(statement.properties)
@@ -279,20 +292,24 @@ def _create_source(statement: CreateSource, catalog: Catalog) -> Iterator[Need]:
         yield Need(Role.READER if statement.source else Role.DEVELOPER, Kind.TOPIC, str(topic))
 
 
+@_needing
 def _create_view(statement: CreateView, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     yield from _reads(statement, catalog)
 
 
+@_needing
 def _create_index(statement: CreateIndex, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.table_name)
 
 
+@_needing
 def _drop_index(statement: DropIndex, catalog: Catalog) -> Iterator[Need]:
     table = catalog.table_of(statement.name)
     return iter([] if table is None else [Need(Role.DEVELOPER, Kind.SOURCE, table)])
 
 
+@_needing
 def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     topic = property_values(statement.properties).get(
@@ -303,31 +320,34 @@ def _create_as_select(statement: CreateAsSelect, catalog: Catalog) -> Iterator[N
     yield from _reads(statement, catalog)
 
 
+@_needing
 def _insert_select(statement: InsertSelect, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
     yield from _reads(statement, catalog)
 
 
+@_needing
 def _write(
-    statement: AlterSource
-    | DeleteRows
-    | InsertValues
-    | RefreshSchema
-    | TruncateTable
-    | UpdateRows
-    | Swap
-    | AbortEvolution
-    | Rollback
-    | Undrop
+    statement: AbortEvolution
+    | AlterSource
     | Comment
+    | DeleteRows
     | DropView
     | Forget
-    | Reprocess,
+    | InsertValues
+    | Reprocess
+    | Rollback
+    | Swap
+    | Undrop
+    | RefreshSchema
+    | TruncateTable
+    | UpdateRows,
     catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.SOURCE, statement.name)
 
 
+@_needing
 def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
     names = catalog.falling(statement.name) if statement.cascade else [statement.name]
     for name in names or [statement.name]:
@@ -337,22 +357,26 @@ def _drop_source(statement: DropSource, catalog: Catalog) -> Iterator[Need]:
             yield Need(Role.DEVELOPER, Kind.TOPIC, topic)
 
 
+@_needing
 def _describe(
-    statement: DescribeSource | DescribeEvolution | ExplainFreshness | ExplainRow | ShowVersions,
+    statement: DescribeEvolution | DescribeSource | ExplainFreshness | ExplainRow | ShowVersions,
     catalog: Catalog,
 ) -> Iterator[Need]:
     yield Need(Role.READER, Kind.SOURCE, statement.name)
 
 
+@_needing
 def _topic(statement: AssertTopic | PrintTopic, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.DEVELOPER, Kind.TOPIC, statement.topic)
 
 
+@_needing
 def _record(statement: ExplainRecord, catalog: Catalog) -> Iterator[Need]:
     yield Need(Role.READER, Kind.TOPIC, statement.topic)
 
 
-def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None:
+@_needing
+def _control(statement: Pause | Resume | Terminate, catalog: Catalog) -> Iterator[Need] | None:
     uses_of_query = catalog.uses(statement.query_id) if statement.query_id is not None else []
     if not uses_of_query:
         return None
@@ -360,13 +384,15 @@ def _control(statement: QueryControl, catalog: Catalog) -> Iterator[Need] | None
     return (Need(Role.DEVELOPER, Kind.SOURCE, name) for name in sources)
 
 
-def _replay(statement: Replay, catalog: Catalog) -> Iterator[Need]:
+@_needing
+def _replay(statement: ReplayErrors | ReplayLateRows, catalog: Catalog) -> Iterator[Need]:
     yield from _reads(statement, catalog)
     for uses in catalog.uses(statement.query_id):
         if uses.writes:
             yield Need(Role.DEVELOPER, Kind.SOURCE, uses.writes)
 
 
+@_needing
 def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
     """Showing a plan reveals its sources."""
     if statement.query_id is not None:
@@ -382,62 +408,23 @@ def _explain(statement: Explain, catalog: Catalog) -> Iterator[Need] | None:
     return iter([*seen, *_reads(planned, catalog)])
 
 
+@_needing
 def _lists(statement: Show, catalog: Catalog) -> Iterator[Need] | None:
     """Lists contain only what may be seen; connectors have no source names."""
     return None if statement.what.startswith("CONNECTOR") else iter(())
 
 
-def _nothing(statement: Statement, catalog: Catalog) -> Iterator[Need]:
+@_needing
+def _nothing(
+    statement: DefineVariable
+    | DescribeFunction
+    | DescribeSources
+    | SetProperty
+    | UndefineVariable
+    | UnsetProperty,
+    catalog: Catalog,
+) -> Iterator[Need]:
     return iter(())
-
-
-#: statement class -> the roles that it needs for sources and topics; None, as for missing classes: a role for
-#: everything
-_NEEDS: dict[type[Statement], Callable[[Any, Catalog], Iterator[Need] | None]] = {
-    AbortEvolution: _write,
-    AlterSource: _write,
-    AssertTopic: _topic,
-    Comment: _write,
-    CreateAsSelect: _create_as_select,
-    CreateIndex: _create_index,
-    CreateSource: _create_source,
-    CreateView: _create_view,
-    DefineVariable: _nothing,
-    DeleteRows: _write,
-    DescribeEvolution: _describe,
-    DescribeFunction: _nothing,
-    DescribeSource: _describe,
-    DescribeSources: _nothing,
-    DropIndex: _drop_index,
-    DropSource: _drop_source,
-    DropView: _write,
-    Explain: _explain,
-    Forget: _write,
-    ExplainFreshness: _describe,
-    ExplainRecord: _record,
-    ExplainRow: _describe,
-    InsertSelect: _insert_select,
-    InsertValues: _write,
-    Pause: _control,
-    PrintTopic: _topic,
-    Query: _query,
-    ReplayErrors: _replay,
-    ReplayLateRows: _replay,
-    Reprocess: _write,
-    Resume: _control,
-    Rollback: _write,
-    SetProperty: _nothing,
-    Show: _lists,
-    ShowVersions: _describe,
-    Swap: _write,
-    Terminate: _control,
-    UndefineVariable: _nothing,
-    Undrop: _write,
-    UnsetProperty: _nothing,
-    RefreshSchema: _write,
-    TruncateTable: _write,
-    UpdateRows: _write,
-}
 
 
 def role_for_statement(kind: type[Statement]) -> Role:

@@ -158,7 +158,7 @@ def contains_variant(type_: SqlType) -> bool:
 
 
 def without_equality(type_: SqlType) -> str | None:
-    """Return which part of ``type_`` Spark cannot compare, MAPs or VARIANTs; None: it can be a key.
+    """Return which part of ``type_`` Spark cannot compare, MAPs or VARIANTs, or None if it can be a key.
 
     >>> without_equality(Array(Map(STRING, STRING)))
     'MAPs'

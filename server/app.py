@@ -71,7 +71,7 @@ def create_app(
     Args:
         host: holds the engine.
         config: the server's configuration.
-        authenticator: identifies the sender; None: created from ``config``.
+        authenticator: identifies the sender, or None to create it from ``config``.
     """
     properties = config or Config()
     api = FastAPI(title="ksql-spark", docs_url=None, redoc_url=None)

@@ -52,7 +52,7 @@ class Console:
         self._files: dict[str, _File] = {}
 
     def response(self, name: str, scope: Scope) -> Response | None:
-        """The file called ``name`` as an answer to a request; None: there is none."""
+        """The file called ``name`` as an answer to a request, or None."""
         file = self._file(name)
         if file is None:
             return None

@@ -25,7 +25,7 @@ def limit_heap() -> None:
     By default there are eight per core, and each keeps some freed memory. Many threads in turn read the pages
     of a scan, so each arena would keep memory for one: 100 MB for nothing.
 
-    The same applies to delta-rs, which has an allocator of its own. It reads the files of a table's log in a
+    The same applies to delta-rs, which has its own allocator. It reads the files of a table's log in a
     hundred threads, each of which would also cache freed blocks.
     """
     os.environ.setdefault(_DELTA_VARIABLE, _DELTA_SETTINGS)

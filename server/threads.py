@@ -63,7 +63,7 @@ class SharedThreads:
         return await asyncio.wrap_future(job)
 
     def shutdown(self) -> None:
-        """Start no more tasks, without waiting for those that run."""
+        """Start no more tasks, without waiting for running tasks."""
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     def _forget(self, client: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from ksql_spark import grammar
 from ksql_spark.shell import commands, statements
 from ksql_spark.shell.client import ClientError, ServerError
-from ksql_spark.shell.commands import run_script
+from ksql_spark.shell.commands import files
 from ksql_spark.shell.commands.command import CommandProblem, Context, file_name
 from ksql_spark.shell.scripts import ScriptFailure, inputs, read_script
 from ksql_spark.shell.session import Failure
@@ -94,7 +94,7 @@ def _parts(name: str, text: str, running: tuple[Path, ...]) -> Iterator[_Part]:
         call = commands.find(whole)
         if call is not None:
             command, arguments = call
-            if command is run_script.COMMAND:
+            if command is files.RUN_SCRIPT:
                 path = file_name(arguments)
                 yield from _parts(path, read_script(path), (*running, file))
             continue

@@ -30,7 +30,7 @@ def start(
     """Start the shell's own engine: at port 8088, or a free port if that is taken, unless an address is set.
 
     Args:
-        data_dir: its data folder; None: the default.
+        data_dir: its data folder, or None for the default.
         properties: a file of properties for it.
         settings: more properties, such as its addresses, which win over the file and the environment.
     """

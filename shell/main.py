@@ -31,7 +31,7 @@ SUBCOMMANDS: dict[str, tuple[str, str]] = {
         "write generated events to a topic",
     ),
     "import": (
-        "ksql_spark.tools.importer",
+        "ksql_spark.tools.importer.main",
         "import the streams, tables and queries of a ksqlDB server",
     ),
     "branch": ("ksql_spark.tools.branches", "try changes on copies of queries, and take them over"),

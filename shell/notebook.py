@@ -89,7 +89,7 @@ class KsqlMagics(Magics):
         %%ksql [--timeout SECONDS] [--limit ROWS] [--chart bars|lines]
                                     a cell of statements; a push query ends after so long, or so many rows;
                                     it is drawn as bars by key, or as lines over time
-        %ksql --connect [URL]       use this server; without a URL, the one that runs here, or an own engine
+        %ksql --connect [URL]       use this server; without a URL, the one that runs here, or its own engine
 
         A pull query gives a pandas.DataFrame if pandas is installed. A push query gives a table that updates
         in place until the cell is interrupted. A cell fails with the first statement that fails.
@@ -249,7 +249,7 @@ class _View:
     Args:
         schema: of the header frame.
         keys: names of the columns by which rows are updated.
-        chart: bars or lines; None: a table.
+        chart: bars or lines, or None for a table.
     """
 
     def __init__(self, schema: str, keys: Sequence[str], chart: str | None) -> None:

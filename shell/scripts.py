@@ -141,7 +141,13 @@ def _run_part(part: grammar.StatementText, is_one_of_many: bool, context: Contex
         return
     command, arguments = command_line
     try:
-        command.run(context, arguments)
+        script = command.run(context, arguments)
+        if script is None:
+            return
+        if script.path is None:
+            run_text(script.text, context)
+        else:
+            run_file(script.path, read_script(script.path), context)
     except ScriptFailure:
         raise
     except ClientError as error:

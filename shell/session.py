@@ -45,7 +45,7 @@ class Failure(Exception):
     error: ClientError
     line: int
     column: int
-    #: how many statements after it were skipped; None: it was the only one
+    #: how many statements after it were skipped, or None if it was the only one
     skipped: int | None = None
 
     def __str__(self) -> str:
@@ -92,8 +92,8 @@ class Session:
         console: the console for answers.
         variables: variables from --define.
         properties: initial property overrides.
-        row_limit: end queries after this many rows; None: no limit.
-        timeout_ms: end queries after this time; None: no limit.
+        row_limit: end queries after this many rows, or None for no limit.
+        timeout_ms: end queries after this time, or None for no limit.
         before_request: called once before each request; waits for a server that is still starting.
     """
 
@@ -151,7 +151,7 @@ class Session:
         return self._file
 
     def send_results(self, path: Path | None) -> None:
-        """Write results to a file from now on; None: to the console again. Raises OSError."""
+        """Write results to a file from now on, or to the console again if None. Raises OSError."""
         opened = path.open("w", encoding="utf-8") if path is not None else None
         before, self._file = self._file, self.console.to_file(opened) if opened is not None else None
         if before is not None:

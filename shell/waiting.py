@@ -46,7 +46,7 @@ def wait_for_queries(
         client: carries out SHOW QUERIES and DESCRIBE.
         console: for a status line.
         but: ids of queries to leave out.
-        look_s: how often to ask; None: LOOK_S.
+        look_s: how often to ask, or None for LOOK_S.
         timeout_s: how long this may take.
 
     Raises:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from ksql_spark.analyzer.definitions import sinks
-from ksql_spark.formats import number_text, protobuf_descriptor
+from ksql_spark.formats import number_text
+from ksql_spark.formats.protobuf import descriptor as protobuf_descriptor
 from ksql_spark.grammar import expressions
 from ksql_spark.regexes import InvalidRegex, Regex
 

@@ -15,14 +15,14 @@ from ksql_spark import types
 from ksql_spark.client import values as client_values
 from ksql_spark.entities.schemas import SchemaInfo
 from ksql_spark.errors import KsqlError
-from ksql_spark.formats.json import faithful, variant
+from ksql_spark.formats.json.format import faithful, variant
 from ksql_spark.lake.arrow import arrow_type
 from ksql_spark.lake.jdbc_types import column_type
 from ksql_spark.row_files import CSV, JSON, PARQUET, Misfit, csv_line, rows_of
 from ksql_spark.runtime.inserts import SCALARS
 from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
 from ksql_spark.runtime.reading.results import ResultColumn, api_value
-from ksql_spark.server.postgres import values as postgres
+from ksql_spark.server.postgres.values import values as postgres
 from ksql_spark.server.streaming.responses import encode
 from ksql_spark.shell.output.rows import TYPE_WIDTHS
 from ksql_spark.shell.prompt.completion import DATA_TYPES

@@ -47,7 +47,7 @@ RULES: tuple[StatementRule, ...] = (
     *functions.RULES,
     *lifecycle.RULES,
     *show.RULES,
-    *describe.RULES,
+    *describe.rules(lambda parser: statement(parser)),
     *versions.RULES,
     *print_topic.RULES,
     *session.RULES,

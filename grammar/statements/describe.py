@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from ksql_spark.grammar.generator import KsqlGenerator, string
@@ -97,9 +99,7 @@ def _describe(parser: KsqlParser) -> Statement:
     return parser.build(DescribeSource, start, this=name, extended=parser.word("EXTENDED"))
 
 
-def _explain(parser: KsqlParser) -> Statement:
-    from ksql_spark.grammar.statements import statement
-
+def _explain(parser: KsqlParser, statement: Callable[[KsqlParser], Statement]) -> Statement:
     start = parser.at
     parser.expect_word("EXPLAIN")
     if parser.is_name() and parser.at_end(1):
@@ -160,13 +160,19 @@ def _render_explain(self: KsqlGenerator, node: Explain) -> str:
     return f"EXPLAIN {'EVOLUTION ' if node.evolution else ''}{self.sql(node.statement or node.this)}"
 
 
-RULES = (
-    StatementRule(DescribeSource, ("DESCRIBE", "DESC"), _describe, _render_source),
-    StatementRule(DescribeSources, (), _describe, _render_sources),
-    StatementRule(DescribeFunction, (), _describe, _render_function),
-    StatementRule(DescribeConnector, (), _describe, _render_connector),
-    StatementRule(ExplainFreshness, (), _explain, _render_freshness),
-    StatementRule(ExplainRow, (), _explain, _render_row),
-    StatementRule(ExplainRecord, (), _explain, _render_record),
-    StatementRule(Explain, ("EXPLAIN",), _explain, _render_explain),
-)
+def rules(statement: Callable[[KsqlParser], Statement]) -> tuple[StatementRule, ...]:
+    """The rules; ``statement`` parses the statement that EXPLAIN is about."""
+
+    def explain(parser: KsqlParser) -> Statement:
+        return _explain(parser, statement)
+
+    return (
+        StatementRule(DescribeSource, ("DESCRIBE", "DESC"), _describe, _render_source),
+        StatementRule(DescribeSources, (), _describe, _render_sources),
+        StatementRule(DescribeFunction, (), _describe, _render_function),
+        StatementRule(DescribeConnector, (), _describe, _render_connector),
+        StatementRule(ExplainFreshness, (), explain, _render_freshness),
+        StatementRule(ExplainRow, (), explain, _render_row),
+        StatementRule(ExplainRecord, (), explain, _render_record),
+        StatementRule(Explain, ("EXPLAIN",), explain, _render_explain),
+    )

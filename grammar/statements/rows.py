@@ -11,7 +11,7 @@ from ksql_spark.grammar.rules import StatementRule
 
 
 class RowChange(Statement):
-    """Common to UPDATE, DELETE and TRUNCATE: a table, and which of its rows; None: all."""
+    """Common to UPDATE, DELETE and TRUNCATE: a table, and which of its rows, or None for all."""
 
     this = Arg[AliasedSource](required=True)
     where = Arg[exp.Expr | None]()

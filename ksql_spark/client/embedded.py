@@ -41,7 +41,7 @@ class EmbeddedServer:
     """A server child process.
 
     Args:
-        data_dir: its data folder; None: the default.
+        data_dir: its data folder, or None for the default.
         listen: its port, 0 for any free one, or HOST:PORT; None: as the environment says.
         command: the command to run; by default the server.
         properties: a file of properties for it.

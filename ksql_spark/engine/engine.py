@@ -233,7 +233,7 @@ class Engine:
         Args:
             query_id: its id.
             rights: those of the client: an admin may stop the streams of all users.
-            user: the client's name, who may stop the streams that it has started; None: it has no name.
+            user: the client's name, who may stop the streams that it has started, or None if it has no name.
 
         Raises:
             KsqlError: FORBIDDEN.

@@ -21,7 +21,7 @@ def freshness(graph: Graph, node_id: str, grown: Grown, view_lag: int | None) ->
         graph: of now.
         node_id: of the stream or table.
         grown: see diagnose().
-        view_lag: how many records its view has not read yet; None: it has no view.
+        view_lag: how many records its view has not read yet, or None if it has no view.
     """
     nodes = {node.id: node for node in graph.nodes}
     before = _before(graph)

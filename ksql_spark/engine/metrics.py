@@ -11,8 +11,8 @@ from ksql_spark import topic_patterns
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_size
 from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.queries.watching.state_size import state_size
 from ksql_spark.spark.traffic import Times, Traffic, furthest
 from ksql_spark.statements import Services
 

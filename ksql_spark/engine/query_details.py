@@ -23,7 +23,7 @@ from ksql_spark.plan.stages import REALTIME
 from ksql_spark.plan.trees import unplanned
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_sizes
+from ksql_spark.runtime.queries.watching.state_size import state_sizes
 from ksql_spark.spark.processing_log import Graces
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 

@@ -213,7 +213,7 @@ class QueryService:
         token: str | None = None,
         rights: Rights = ALL_RIGHTS,
     ) -> LookUp | None:
-        """Answer a lookup whose plan and view already exist; None: ``query`` must answer.
+        """Answer a lookup whose plan and view already exist, or None if ``query`` must answer.
 
         It never blocks, so an event loop's thread may call it.
 
@@ -488,7 +488,7 @@ class QueryService:
         )
 
     def _followed(self, query: ManagedQuery) -> tuple[str, str | None] | None:
-        """The topic that a query's continuation tokens are about, and its id; None: it gives none."""
+        """The topic that a query's continuation tokens are about, and its id, or None if it gives none."""
         if not self._services.config.with_values(query.properties)[TOKENS]:
             return None
         (topic,) = query.starts

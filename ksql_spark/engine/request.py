@@ -35,7 +35,7 @@ class Request:
     properties: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     command_sequence_number: int | None = None
-    #: the values of ``?`` or ``:name`` in the text; None: it has no parameters
+    #: the values of ``?`` or ``:name`` in the text, or None if it has no parameters
     parameters: Sequence[Any] | Mapping[str, Any] | None = None
     #: a token of earlier results, whose records this result must include
     consistency_token: str | None = None
@@ -206,7 +206,7 @@ _NAMES = ("name", "id", "topic")
 
 
 def _named(statement: Statement, error: KsqlError) -> exp.Expr | None:
-    """The name in ``statement``, or in one inside it, that the error is about; None: it is about none."""
+    """The name in ``statement``, or in one inside it, that the error is about, or None."""
     names = {str(error.parameters[each]).upper() for each in _NAMES if each in error.parameters}
     nodes = statement.find_all(exp.Identifier, exp.Literal) if names else ()
     return next((node for node in nodes if str(node.this).upper() in names), None)

@@ -40,7 +40,7 @@ class TopicSpan(NamedTuple):
 class Totals:
     """The totals of a query's figures over all its topics."""
 
-    #: since the server's start; None: unknown
+    #: since the server's start, or None if unknown
     read: float | None = None
     written: float | None = None
     #: offsets that it has read at its last checkpoint, and that are behind these
@@ -96,7 +96,7 @@ def _added(one: Times, other: Times) -> Times:
 
 
 class _Rates(NamedTuple):
-    """What a query did between two samples; None: unknown."""
+    """What a query did between two samples, or None if unknown."""
 
     arriving_per_s: float | None = None
     read_per_s: float | None = None

@@ -106,7 +106,7 @@ class ForgottenPlace(Body):
     Args:
         place: what it is: ``topic``, ``state``, ``table``, ``stream``, ``sink``, ``archive`` or ``log``.
         name: its name.
-        found: how many rows or records of the keys were found; None: they were not counted.
+        found: how many rows or records of the keys were found, or None if they were not counted.
         outcome: ``deleted``; ``reachable``: FORGET would delete it; ``follows``, by itself; ``pending``;
             ``left``: FORGET cannot reach it.
         note: what that means there, and what to do.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ksql_spark.errors import KsqlError, nearest
-from ksql_spark.formats.avro import AvroSerde
+from ksql_spark.formats.avro.format import AvroSerde
 from ksql_spark.formats.base import BadRecord, Serde
 from ksql_spark.formats.capabilities import CAPABILITIES
 from ksql_spark.formats.delimited import DelimitedSerde
 from ksql_spark.formats.envelopes import ENVELOPES, EnvelopeSerde
 from ksql_spark.formats.framed import FramedSerde
-from ksql_spark.formats.json import JsonSerde
-from ksql_spark.formats.json_sr import JsonSrSerde
+from ksql_spark.formats.json.format import JsonSerde
+from ksql_spark.formats.json.registered import JsonSrSerde
 from ksql_spark.formats.kafka import KafkaSerde
 from ksql_spark.formats.none import NoneSerde
-from ksql_spark.formats.protobuf import ProtobufNoSrSerde, ProtobufSerde
+from ksql_spark.formats.protobuf.format import ProtobufNoSrSerde, ProtobufSerde
 from ksql_spark.formats.spec import RecordSpec, SerdeSpec
 from ksql_spark.schema import Column
 from ksql_spark.schema_registry import SchemaRegistry

@@ -47,8 +47,8 @@ class Capability:
         wrapped: a single column may be stored as a record (§5.3).
         types: the types it supports, by name without parameters; keys of MAPs must be STRINGs.
         values: it may be used for values, not only for keys.
-        max_columns: its maximal number of columns; None: any number.
-        registry: the kind of its schemas in a registry, from which columns can be inferred; None: no schemas.
+        max_columns: its maximal number of columns, or None without a limit.
+        registry: the kind of its schemas in a registry, from which columns can be inferred, or None.
         properties: its properties: delimiter, full_name, nullable.
         names: a pattern for its field names.
         label: its name in messages about field names.
@@ -105,7 +105,7 @@ class Capability:
         Args:
             count: number of columns of the key or value.
             is_key: whether it is a key; a single key column is bare if the format supports that.
-            requested: WRAP_SINGLE_VALUE; None: not given.
+            requested: WRAP_SINGLE_VALUE, or None if not given.
         """
         if count != 1 or not self.unwrapped:
             return True

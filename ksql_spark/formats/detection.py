@@ -72,7 +72,7 @@ def _session(data: bytes) -> str:
 class FormatDetector:
     """The formats that fit all the keys, or all the values, seen so far.
 
-    ``shown`` renders records that name a schema; None: there is no registry.
+    ``shown`` renders records that name a schema, or None if there is no registry.
     """
 
     def __init__(self, *, is_key: bool, shown: SelfDescribed | None = None) -> None:

@@ -55,7 +55,7 @@ class Envelope:
         upserts: what happened to a row that is there.
         deletions: what happened to a row that is gone.
         key_prefix: before the columns' names in keys.
-        unavailable: what stands for a large value that the change left as it was; None: nothing does.
+        unavailable: what stands for a large value that the change left as it was, or None.
     """
 
     formats: tuple[str, ...]
@@ -170,7 +170,8 @@ class EnvelopeSerde(Serde):
         return None if values is None else [None if v is UNAVAILABLE else v for v in values]
 
     def change(self, data: bytes) -> list[Any] | None:
-        """The values of a row's columns, UNAVAILABLE where the change leaves them out; None: it was deleted.
+        """The values of a row's columns, UNAVAILABLE where the change leaves them out, or None if it was
+        deleted.
 
         Raises:
             BadRecord, KsqlError: as decode.

@@ -20,7 +20,7 @@ from uuid import UUID
 from ksql_spark.formats.base import BadRecord
 from ksql_spark.formats.detection import CANDIDATES, FormatDetector
 from ksql_spark.formats.framed import unframed
-from ksql_spark.formats.protobuf import ProtobufSerde, message_name
+from ksql_spark.formats.protobuf.format import ProtobufSerde, message_name
 from ksql_spark.formats.registered import NotConvertible
 from ksql_spark.formats.self_described import SelfDescribed
 from ksql_spark.schema_registry import RegisteredSchema, SchemaRegistry

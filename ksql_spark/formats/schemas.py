@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ksql_spark.formats import avro_schema, json_schema, protobuf_schema
+from ksql_spark.formats.avro import schema as avro_schema
+from ksql_spark.formats.json import schema as json_schema
+from ksql_spark.formats.protobuf import schema as protobuf_schema
 from ksql_spark.formats.registered import NotConvertible, ReadSchema
 from ksql_spark.schema_registry import AVRO, JSON, RegisteredSchema
 

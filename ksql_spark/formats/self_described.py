@@ -7,8 +7,8 @@ from uuid import UUID
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, BadRecord, Serde, SerdeSpec, bind
 from ksql_spark.formats.framed import unframed
-from ksql_spark.formats.json import JsonSerde
-from ksql_spark.formats.protobuf import ProtobufSerde, message_name
+from ksql_spark.formats.json.format import JsonSerde
+from ksql_spark.formats.protobuf.format import ProtobufSerde, message_name
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.schema import Column

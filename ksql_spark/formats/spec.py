@@ -20,13 +20,13 @@ class SerdeSpec:
         side: KEY or VALUE.
         topic: the topic.
         delimiter: DELIMITED only: from KEY_DELIMITER or VALUE_DELIMITER.
-        subject: where the topic's schemas are in the registry; None: the format has none there.
+        subject: where the topic's schemas are in the registry, or None if the format has none there.
         full_name: name of the record or message, if given.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
         schema_id: the id of the schema for writing. Records are read with the schemas that they name.
-        schema: the text of that schema; None: not registered yet.
+        schema: the text of that schema, or None before it is registered.
         references: the schemas that it refers to: name and text, in dependency order.
-        envelope: what is around the columns, a key of envelopes.ENVELOPES; None: nothing.
+        envelope: what is around the columns, a key of envelopes.ENVELOPES, or None.
     """
 
     format: str

@@ -17,7 +17,11 @@ from typing import Any
 
 from ksql_spark import errors
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions import (
+from ksql_spark.functions import table_functions
+from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
+from ksql_spark.functions.postgres import functions as postgres
+from ksql_spark.functions.postgres import times as postgres_times
+from ksql_spark.functions.scalars import (
     arithmetic,
     collections,
     comparisons,
@@ -29,13 +33,9 @@ from ksql_spark.functions import (
     lambdas,
     masks,
     numeric,
-    postgres,
-    postgres_times,
     strings,
-    table_functions,
     url,
 )
-from ksql_spark.functions.aggregates import by_offset, collected, statistics, totals
 from ksql_spark.functions.signatures import Match, Signature, common_type, match_signature, unquoted_number
 from ksql_spark.functions.spec import NAMELESS, Ambiguous, Kind, Spec
 from ksql_spark.functions.sql_words import INSTEAD

@@ -311,7 +311,7 @@ class KafkaAdmin:
         return self._list_offsets(latest, IsolationLevel.READ_COMMITTED)
 
     def first_time(self, topic: str) -> int | None:
-        """The lowest timestamp of the first records of all partitions, epoch ms; None: there are none."""
+        """The lowest timestamp of the first records of all partitions, epoch ms, or None."""
         first = {place: OffsetSpec.for_timestamp(0) for place in self._partitions(topic)}
         times = [result.timestamp for result in self._looked_up(first).values() if result.offset >= 0]
         return min((int(ms) for ms in times if ms >= 0), default=None)

@@ -13,7 +13,7 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.metastore.catalog import Catalog
 from ksql_spark.metastore.store import MetaStore
 from ksql_spark.runtime.errors import reason
-from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.queries.watching.periodic import PeriodicTask
 
 log = logging.getLogger(__name__)
 

@@ -48,7 +48,7 @@ def next_batch(origin: Origin, mark: Mark | None, files_read: Mapping[str, ReadF
 
     Args:
         origin: the table.
-        mark: of the last batch that was read; None: there is none.
+        mark: of the last batch that was read, or None.
         files_read: the files of earlier batches, of a folder.
 
     Raises:

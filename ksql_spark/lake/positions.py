@@ -45,7 +45,7 @@ class Position:
     """The position of a stream in its lake table.
 
     Args:
-        mark: of the batch that it read last; None: it has read nothing.
+        mark: of the batch that it read last, or None if it has read nothing.
         rows: how many rows of that batch it has.
         is_done: whether these are all of them.
         total: how many rows of all batches it has.

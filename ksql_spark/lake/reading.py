@@ -63,7 +63,7 @@ def converted(rows: pa.Table, columns: Sequence[Column], origin: Origin, may_lac
 
 
 def state_of(origin: Origin) -> object | None:
-    """Something that changes whenever the table does; None: that is not known.
+    """Something that changes whenever the table does, or None if that is not known.
 
     Raises:
         KsqlError: LAKE_MISSING, LAKE_FAILED.
@@ -136,7 +136,7 @@ def parquet_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dat
 
     Args:
         path: a folder, or a file.
-        names: those of the files there that are wanted; None: all.
+        names: those of the files there that are wanted, or None for all.
     """
     filesystem, base = arrow_files(path)
     files = partial(
@@ -178,7 +178,7 @@ def csv_files(path: str, names: Sequence[str] | None = None) -> tuple[ds.Dataset
 
     Args:
         path: a folder, or a file.
-        names: those of the files there that are wanted; None: all.
+        names: those of the files there that are wanted, or None for all.
     """
     filesystem, base = arrow_files(path)
     source = base if names is None else list(names)

@@ -97,7 +97,7 @@ class SinkStatus:
 
     @property
     def lag(self) -> int | None:
-        """Records that the table lacks; None: not known."""
+        """Records that the table lacks, or None if unknown."""
         if not self.ends:
             return None
         return sum(max(end - self.positions.get(p, 0), 0) for p, end in self.ends.items())

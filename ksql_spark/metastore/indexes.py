@@ -54,7 +54,7 @@ class Index:
 
 
 def at_path(source: DataSource, path: Path) -> Expression | None:
-    """The column, or field of a column, of ``source`` at ``path``; None: there is none."""
+    """The column, or field of a column, of ``source`` at ``path``, or None."""
     column = source.schema.find(path[0])
     if column is None:
         return None

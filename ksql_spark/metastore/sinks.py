@@ -72,7 +72,7 @@ class Sink:
         is_paused: whether it waits for RESUME SINK.
         is_archive: whether it writes the records of the topic as they are.
         compactions: how many times COMPACT SINK was run.
-        begins: partition -> where the topic began when the sink was created; None: not known.
+        begins: partition -> where the topic began when the sink was created, or None if unknown.
     """
 
     name: str

@@ -23,7 +23,7 @@ class FormatSpec:
     Args:
         name: upper case, a key of formats.FORMATS.
         delimiter: DELIMITED only: one character.
-        wrapped: whether a single column is written as a record (reference §5.3); None: the format's default.
+        wrapped: whether a single column is a record (reference §5.3), or None for the format's default.
         full_name: name of the record or message, for formats with a schema registry.
         schema_id: the id from KEY_SCHEMA_ID or VALUE_SCHEMA_ID.
         nullable: PROTOBUF's OPTIONAL or WRAPPER.
@@ -93,7 +93,7 @@ class DataSource:
         value_format: the format of values.
         partitions: number of the topic's partitions; None if not known yet.
         replicas: number of the topic's replicas; None if not known.
-        retention_ms: the topic's retention; None: the broker's default.
+        retention_ms: the topic's retention, or None for the broker's default.
         timestamp: the event time column; None: Kafka's record timestamp.
         window: the window in the keys; None: plain keys.
         read_only: CREATE SOURCE STREAM/TABLE.
@@ -101,7 +101,7 @@ class DataSource:
         statement: the statement's text, with inferred columns written out.
         is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
         constraints: what rows of its topic must meet.
-        lateness_ms: the GRACE PERIOD of windows over it that say nothing of theirs; None: ksqlDB's default.
+        lateness_ms: the GRACE PERIOD of windows over it that have none, or None for ksqlDB's default.
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
         archive: the folder with the records that its topic has no more.
         dropped: columns that only rows of earlier versions have, which are still in its topic.

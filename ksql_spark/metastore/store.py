@@ -26,7 +26,7 @@ class MetaStore:
     """
 
     def __init__(self, may_name: Callable[[str], bool] | None = None) -> None:
-        #: the sources that errors may suggest; None: all
+        #: the sources that errors may suggest, or None for all
         self._may_name = may_name
         self._sources: Mapping[str, DataSource] = {}
         self._views: Mapping[str, str] = {}

@@ -35,10 +35,10 @@ class AggregateCall:
     """One aggregate of an Aggregate node, under the name of its result column.
 
     ``arguments``: expressions over the child; constants (k, flags) are Literals; empty: COUNT(*).
-    ``condition``: FILTER, the rows that it takes; None: all. ``is_appended``: it came while the query ran, so
-    state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result depends on
-    the order in which the rows of a group come (functions.spec). ``order``: that order, if it is not that of
-    arrival; over complete inputs only.
+    ``condition``: FILTER, the rows that it takes, or None for all. ``is_appended``: it came while the query
+    ran, so state from before has nothing of it; such calls are the last ones. ``by_arrival``: its result
+    depends on the order in which the rows of a group come (functions.spec). ``order``: that order, if not
+    that of arrival; over complete inputs only.
     """
 
     name: str

@@ -440,7 +440,7 @@ def explain_topology(plan: Plan, sizes: Sequence[object] = ()) -> str:
 
     Args:
         plan: the physical plan.
-        sizes: for a running query, the size of each stage's state, upstream first; None: not known.
+        sizes: for a running query, the size of each stage's state, upstream first, or None if unknown.
     """
     shared = _shared_execution(plan)
     parts = [] if shared is None else [f"Runs {shared}"]

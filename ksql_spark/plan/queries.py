@@ -51,7 +51,7 @@ class Feed:
         root: the plan, as a stream's.
         output: the result columns in SELECT order, with their names in ``root``'s relation; hidden ones too
             (ROWTIME, WINDOWSTART …).
-        limit: LIMIT; None: all.
+        limit: LIMIT, or None for all.
     """
 
     root: Node

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.errors import PySparkException
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.functions.postgres import REFUSED, refused
+from ksql_spark.functions.postgres.functions import REFUSED, refused
 from ksql_spark.masking import masked
 from ksql_spark.spark import jvm
 

@@ -23,7 +23,7 @@ import orjson
 from ksql_spark.errors import KsqlError
 from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats.base import BadRecord
-from ksql_spark.formats.json import check_depth, faithful, variant
+from ksql_spark.formats.json.format import check_depth, faithful, variant
 from ksql_spark.kafka.producer import Writer
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.metastore.sources import Constraint, DataSource

@@ -57,7 +57,7 @@ class Version:
         properties: those with which the statement was executed.
         sequence: the number of the command that made it the current version.
         written_ms: when that was written, epoch milliseconds.
-        user: who sent it; None: unknown, or the server itself.
+        user: who sent it, or None if unknown or the server itself.
         query_id: of its query.
         starts: where its query began to read: topic -> {partition: offset}.
     """

@@ -30,7 +30,7 @@ def located(session: SparkSession, folder: str) -> str:
 
 
 def records_before(session: SparkSession, folder: str, begins: str) -> DataFrame | None:
-    """The records of an archive that its topic may have no more; None: there are none.
+    """The records of an archive that its topic may have no more, or None.
 
     Args:
         session: any session.

@@ -411,7 +411,7 @@ class _Builder:
 
 
 def _number_of_total(node: nodes.Aggregate) -> int | None:
-    """The number of the grouping set without columns (analyzer.select.grouping_sets); None: it has none."""
+    """The number of the grouping set without columns (analyzer.select.grouping_sets), or None."""
     child = node.child.child if isinstance(node.child, nodes.Sort) else node.child
     if not isinstance(child, nodes.FlatMap) or not child.functions[0].name.startswith(SET_NUMBER):
         return None

@@ -319,7 +319,7 @@ def pattern_symbol(
 
     Args:
         expressions: its result.
-        condition: the template, filtered by the symbol's condition; None: it has none.
+        condition: the template, filtered by the symbol's condition, or None if it has none.
         is_known_early: whether the condition needs nothing of the match so far.
         takes: the slots as they are with a row of the symbol.
     """

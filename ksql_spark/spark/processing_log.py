@@ -91,7 +91,7 @@ class QueryLog:
         shows_rows: whether entries contain the records they are about.
         keeps_late_rows: whether late rows have entries; else they are only counted.
         topic: of the records that rows come from, each from the one that the columns ROWPARTITION and
-            ROWOFFSET name; None: that is not known.
+            ROWOFFSET name, or None if that is not known.
     """
 
     log: str
@@ -120,8 +120,8 @@ class QueryLog:
             node: a bound expression.
             step: the end of the logger's name.
             what: what the expression is for, as users read it.
-            row: names of the frame's columns that the entry shows; None: there is no record, as in HAVING,
-                which is about a group.
+            row: names of the frame's columns that the entry shows, or None if there is no record, as in
+                HAVING, which is about a group.
             computed: see lowering.lower.
             at_root: see lowering.lower_reporting.
         """
@@ -283,7 +283,7 @@ class ProcessingLog:
 
     @property
     def topic(self) -> str | None:
-        """The topic for entries; None: they are only counted."""
+        """The topic for entries, or None if they are only counted."""
         return self.own_topic if self._keeps else None
 
     def query_failed(self, query: str, reason: str) -> None:

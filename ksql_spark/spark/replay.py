@@ -1,5 +1,5 @@
 """Evaluates plans over records that are there: those that REPLAY ERRORS sends through a query once more, and
-those of the rows that REPROCESS computes again (runtime/queries/replay.py, reprocessing.py).
+those of the rows that REPROCESS computes again (runtime/queries/changes/replay.py, reprocessing.py).
 """
 
 from __future__ import annotations

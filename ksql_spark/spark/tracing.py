@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
     Args:
         input: the number of the trace's input that it is a record of.
-        step: the number of the step that has dropped it; None: it was used.
+        step: the number of the step that has dropped it, or None if it was used.
     """
 
     time_ms: int
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 class WrittenRow(NamedTuple):
-    """Where a record has written a row, and the row's columns as JSON; None: it has deleted it."""
+    """Where a record has written a row, and the row's columns as JSON, or None if it has deleted it."""
 
     place: Place
     row: bytes | None
@@ -83,7 +83,7 @@ def find(
         setting: effective value of a property, by name.
         used: whether the places of used records are wanted, else of the others.
         most: how many first and last places.
-        at: for each input the records that are wanted; None: all.
+        at: for each input the records that are wanted, or None for all.
     """
     own = batch.session_for(session, trace.root, sum(sum(each.values()) for each in ends))
     frames = inputs(own, consumer, trace.inputs, starts, ends)

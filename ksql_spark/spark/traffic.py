@@ -41,7 +41,7 @@ class Times(NamedTuple):
 
     def within_s(self, share: float) -> float | None:
         """Return the time below which ``share`` of the durations are, seconds, as if those between two bounds
-        were spread evenly (as Prometheus' histogram_quantile has it); None: there are none, or it is above
+        were spread evenly (as Prometheus' histogram_quantile has it); None if there are none, or it is above
         the last bound.
         """
         remaining = share * self.total

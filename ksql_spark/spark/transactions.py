@@ -39,7 +39,7 @@ def open_transactions(
         transactional_id: the query's.
         commits: the topic of its commits, which must exist.
         producer: settings of Kafka's producers, with ``bootstrap.servers``.
-        most_bytes: the size of the largest record that the sink's topic takes; None: not known.
+        most_bytes: the size of the largest record that the sink's topic takes, or None if unknown.
 
     Returns:
         why the cluster does not do it, so that the run has no producer; empty: it does.
@@ -82,7 +82,7 @@ def open_fenced(
         run: id of the run.
         transactional_id: the sub-topology's.
         producer: from ``producer_settings``.
-        most_bytes: the size of the largest record that the sink's topic takes; None: not known.
+        most_bytes: the size of the largest record that the sink's topic takes, or None if unknown.
         feeds: the internal topic that the run writes; None: another one.
 
     Returns:

@@ -53,7 +53,8 @@ from ksql_spark.shell.options import (
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.rows import columns_of
-from ksql_spark.tools import branches, importer
+from ksql_spark.tools import branches
+from ksql_spark.tools.importer.items import read
 
 #: the statements that change nothing
 READS = (
@@ -292,7 +293,7 @@ class Tools:
         name = tree.name
         with self._connected(ctx) as client:
             place = branches.branch_of(branch)
-            items = {item.name: item for item in importer.read(client) if item.kind != "TYPE"}
+            items = {item.name: item for item in read(client) if item.kind != "TYPE"}
             original, is_copied = items.get(name), place.copy_of(name) in items
             copied = {place.original(other) for other in items if place.has(other)} | {name}
             topic = original.topic if original else property_values(tree.properties).get("KAFKA_TOPIC", name)

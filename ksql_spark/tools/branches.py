@@ -34,10 +34,9 @@ from ksql_spark.shell.options import (
 )
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.statements import parsed, quoted_name
-from ksql_spark.tools import importer
 from ksql_spark.tools.comparing import BOUNDS, comparable, compared_rows, not_compared
 from ksql_spark.tools.format.layout import formatted
-from ksql_spark.tools.importer import Item
+from ksql_spark.tools.importer.items import Item, in_order, read
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _OFFSET = "auto.offset.reset"
@@ -201,7 +200,7 @@ def _identifier(name: str) -> exp.Identifier:
 
 
 def _create(client: Client, branch: Branch, options: argparse.Namespace, console: Console) -> Iterator[str]:
-    items = importer.in_order(importer.read(client))
+    items = in_order(read(client))
     results = {item.name for item in items if _is_result(item) and "__" not in item.name}
     if options.only is not None and (unknown := [name for name in options.only if name not in results]):
         raise OptionProblem(f"No query writes {', '.join(unknown)}: it writes {', '.join(sorted(results))}.")
@@ -220,12 +219,12 @@ def _is_result(item: Item) -> bool:
 
 
 def _pairs(client: Client, branch: Branch) -> list[tuple[Item, Item | None]]:
-    """The results of a branch, upstream first, each with its original; None: it has none.
+    """The results of a branch, upstream first, each with its original, or None if it has none.
 
     Raises:
         OptionProblem: there is no such branch.
     """
-    items = importer.in_order(importer.read(client))
+    items = in_order(read(client))
     by_name = {item.name: item for item in items if item.kind != "TYPE"}
     copies = [(item, by_name.get(branch.original(item.name))) for item in items if branch.has(item.name)]
     if not copies:
@@ -290,7 +289,7 @@ def _promote(client: Client, branch: Branch, options: argparse.Namespace, consol
 
 
 def _evolution_of(client: Client, item: Item) -> str | None:
-    """The state of a change of a copy that is under way; None: there is none."""
+    """The state of a change of a copy that is under way, or None."""
     try:
         (description,) = client.run(f"DESCRIBE EVOLUTION {quoted_name(item.name)};")
     except ServerError:  # it has never been changed so

@@ -15,8 +15,8 @@ from typing import Any
 
 from ksql_spark.config import share_of
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres.catalog_process import CatalogProcesses
-from ksql_spark.server.postgres.connection import Connection
+from ksql_spark.server.postgres.catalog.process import CatalogProcesses
+from ksql_spark.server.postgres.session.connection import Connection
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS, Limits
 from ksql_spark.server.security.access import Buckets, Logins
 
@@ -36,7 +36,7 @@ class PostgresListener:
         host: has the engine.
         logins: checks who clients are.
         sock: the bound port.
-        tls: for clients that ask for encryption; None: there is none.
+        tls: for clients that ask for encryption, or None.
         limits: of connections. Of those that have not logged in, of which a part may be, the address with the
             most gives way to a new one, so that nobody keeps others out.
         per_second: the maximum number of statements of a client in a second; 0: any number.

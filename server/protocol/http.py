@@ -279,7 +279,7 @@ def _websockets(limits: Limits) -> Any:
         """
 
         _has_answered = False
-        #: when the client must have confirmed the end; None: the end has not been sent
+        #: when the client must have confirmed the end, or None before the end is sent
         header_end: float | None = None
 
         def __init__(self, *arguments: Any, **more: Any) -> None:

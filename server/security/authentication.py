@@ -61,7 +61,7 @@ class Principal:
 
     name: str
     rights: Rights
-    #: when the credentials are not accepted any more, in seconds since 1970; None: nobody knows
+    #: when the credentials are not accepted any more, in seconds since 1970, or None if unknown
     expires: float | None = field(default=None, compare=False)
 
     @property

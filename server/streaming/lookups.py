@@ -24,7 +24,7 @@ _TOKEN_PROPERTY = "ksql.query.pull.consistency.token.enabled"
 
 
 async def looked_up(host: Host, request: Request, size: int, media_type: str) -> Response | None:
-    """The response to a lookup; None: the engine must be asked in a thread.
+    """The response to a lookup, or None if the engine must be asked in a thread.
 
     Args:
         size: of the request's body, bytes; a long one would keep the event loop.

@@ -1,57 +1,37 @@
-"""The shell's own commands (reference §8.2): one module each, one table for all.
+"""The shell's own commands (reference §8.2): one table for all.
 
-A command is recognized by its first words, in any case; a final ``;`` is optional. To add one, write a module
-with a COMMAND, and add it to the table below; help and completion use the table.
+A command is recognized by its first words, in any case; a final ``;`` is optional. To add a command, add
+it to the module that fits and to the table below; help and completion use the table.
 """
 
 from __future__ import annotations
 
 import re
 
-from ksql_spark.shell.commands import (
-    clear,
-    edit,
-    exit,
-    expanded,
-    help,
-    history,
-    output,
-    output_file,
-    pager,
-    request_pipelining,
-    run_script,
-    server,
-    set_cli,
-    shortcuts,
-    spool,
-    timing,
-    top,
-    version,
-    watch,
-)
+from ksql_spark.shell.commands import display, edit, files, help, program, set_cli, shortcuts, top, watch
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Leave
 
 #: every command, in the order of help
 COMMANDS: tuple[Command, ...] = (
-    help.COMMAND,
-    exit.COMMAND,
-    clear.COMMAND,
-    history.COMMAND,
-    output.COMMAND,
-    expanded.COMMAND,
-    output_file.COMMAND,
-    timing.COMMAND,
-    pager.COMMAND,
+    help.command(lambda: COMMANDS),
+    program.EXIT,
+    display.CLEAR,
+    program.HISTORY,
+    display.OUTPUT,
+    display.EXPANDED,
+    files.OUTPUT_FILE,
+    display.TIMING,
+    display.PAGER,
     *shortcuts.COMMANDS,
-    edit.COMMAND,
+    edit.command(lambda text: find(text) is not None),
     watch.COMMAND,
     top.COMMAND,
-    server.COMMAND,
-    request_pipelining.COMMAND,
-    run_script.COMMAND,
-    spool.COMMAND,
+    program.SERVER,
+    program.PIPELINING,
+    files.RUN_SCRIPT,
+    files.SPOOL,
     set_cli.COMMAND,
-    version.COMMAND,
+    program.VERSION,
 )
 
 

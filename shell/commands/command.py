@@ -35,6 +35,14 @@ class Context:
     on_server_change: Callable[[], None] = field(default=lambda: None)
 
 
+@dataclass(frozen=True)
+class Script:
+    """What a command runs: statements, or the file that has them."""
+
+    text: str = ""
+    path: str | None = None
+
+
 def file_name(arguments: Sequence[str]) -> str:
     """The file that a command names, with or without quotes.
 
@@ -64,7 +72,8 @@ class Command:
         name: its words, in lower case.
         usage: its syntax.
         help: a one-line description.
-        run: called with the context and the words after the name; raises CommandProblem or ClientError.
+        run: called with the context and the words after the name; returns what runs next, if anything.
+            Raises CommandProblem or ClientError.
         least_arguments: with fewer words, the input continues on the next line, up to its ``;``.
         most_arguments: with more words, the line is a statement and not this command.
     """
@@ -72,7 +81,7 @@ class Command:
     name: str
     usage: str
     help: str
-    run: Callable[[Context, Sequence[str]], None]
+    run: Callable[[Context, Sequence[str]], Script | None]
     least_arguments: int = 0
     most_arguments: int = 0
     aliases: tuple[str, ...] = ()

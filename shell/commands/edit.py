@@ -7,27 +7,24 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from ksql_spark.shell import statements
-from ksql_spark.shell.commands.command import Command, CommandProblem, Context
+from ksql_spark.shell.commands.command import Command, CommandProblem, Context, Script
 
 
-def _run(context: Context, arguments: Sequence[str]) -> None:
-    from ksql_spark.shell.commands import find
-    from ksql_spark.shell.scripts import run_text
-
+def _run(context: Context, is_command: Callable[[str], bool]) -> Script:
     console = context.session.console
     if context.remember is None:
         raise CommandProblem(r"\e works only at the prompt.")
-    last = next((text for text in reversed(context.history()) if find(text) is None), "")
+    last = next((text for text in reversed(context.history()) if not is_command(text)), "")
     text = _edited(last)
     if statements.is_blank(text):
         raise CommandProblem("Nothing to run: the file is empty.")
     context.remember(text)
     console.note(console.cyan(text))
-    run_text(text, context)
+    return Script(text)
 
 
 def _edited(text: str) -> str:
@@ -56,4 +53,11 @@ def _editor() -> list[str]:
     return [editor]
 
 
-COMMAND = Command(r"\e", r"\e", "change the last statement in $EDITOR, and run it", _run)
+def command(is_command: Callable[[str], bool]) -> Command:
+    """The command; ``is_command`` says which inputs of the history are no statements."""
+    return Command(
+        r"\e",
+        r"\e",
+        "change the last statement in $EDITOR, and run it",
+        lambda context, _: _run(context, is_command),
+    )

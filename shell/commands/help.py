@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ksql_spark.shell.commands import shortcuts
 from ksql_spark.shell.commands.command import Command, CommandProblem, Context
 from ksql_spark.shell.output.text import fold, pad
-from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.session import Failure
+from ksql_spark.shell.skeletons import SKELETONS
 
 #: the widest usage beside which a description stands
 USAGE_WIDTH = 34
@@ -22,23 +21,21 @@ _KEYS = (
 )
 
 
-def _run(context: Context, arguments: Sequence[str]) -> None:
+def _run(context: Context, arguments: Sequence[str], commands: Sequence[Command]) -> None:
     with context.session.console.paging():
         if arguments:
-            _explain(context, arguments)
+            _explain(context, arguments, commands)
         else:
-            _list(context)
+            _list(context, commands)
 
 
-def _list(context: Context) -> None:
-    from ksql_spark.shell.commands import COMMANDS
-
+def _list(context: Context, commands: Sequence[Command]) -> None:
     console = context.session.console
     console.line(
         "Statements end with ';' and may take several lines: CREATE STREAM, SELECT, SHOW STREAMS, DESCRIBE …"
     )
     console.line("help STATEMENT explains one, such as help select; a function's name and ? explain it.")
-    _section(context, "Commands", [(command.usage, command.help) for command in COMMANDS])
+    _section(context, "Commands", [(command.usage, command.help) for command in commands])
     _section(
         context,
         "Shortcuts (with Space or Tab)",
@@ -47,13 +44,13 @@ def _list(context: Context) -> None:
     _section(context, "Keys", _KEYS)
 
 
-def _explain(context: Context, words: Sequence[str]) -> None:
+def _explain(context: Context, words: Sequence[str], commands: Sequence[Command]) -> None:
     """The page of a statement, of a command, or of a function. Raises CommandProblem."""
-    from ksql_spark.shell.commands import COMMANDS, pages
+    from ksql_spark.shell.commands import pages
 
     console = context.session.console
     name = " ".join(words).lower().removesuffix(";")
-    command = next((one for one in COMMANDS if name in (one.name, *one.aliases)), None)
+    command = next((c for c in commands if name in (c.name, *c.aliases)), None)
     nodes = pages.statements_named(words)
     if command is not None:
         console.line(f"{console.cyan(command.usage)}  {command.help}")
@@ -61,11 +58,11 @@ def _explain(context: Context, words: Sequence[str]) -> None:
         _section(
             context,
             "Statements",
-            [(pages.PAGES[node].titles[0], pages.PAGES[node].what) for node in nodes],
+            [(pages.titles(node)[0], pages.PAGES[node].what) for node in nodes],
         )
     for node in nodes if len(nodes) == 1 else ():
         page = pages.PAGES[node]
-        console.line(f"{console.bold(page.titles[0])}: {page.what}")
+        console.line(f"{console.bold(pages.titles(node)[0])}: {page.what}")
         console.line()
         console.line(pages.syntax(node))
         for example in page.examples:
@@ -76,9 +73,12 @@ def _explain(context: Context, words: Sequence[str]) -> None:
 
 
 def _function(context: Context, words: Sequence[str]) -> None:
+    from ksql_spark import grammar
+
     try:
         if len(words) == 1 and words[0].rstrip(";").replace("_", "").isalnum():
-            shortcuts.FUNCTION.run(context, [words[0].rstrip(";")])
+            text = f"DESCRIBE FUNCTION {words[0].rstrip(';')};"
+            context.session.run(*grammar.split(text))
             return
     except Failure:
         pass
@@ -106,11 +106,13 @@ def _section(context: Context, title: str, entries: Sequence[tuple[str, str]]) -
             console.line(f"  {' ' * columns}  {line}")
 
 
-COMMAND = Command(
-    "help",
-    "help [STATEMENT|COMMAND|FUNCTION]",
-    "show this list, or how to write a statement",
-    _run,
-    most_arguments=8,
-    aliases=("?", r"\?", r"\h"),
-)
+def command(commands: Callable[[], Sequence[Command]]) -> Command:
+    """The command; ``commands`` returns all that it lists."""
+    return Command(
+        "help",
+        "help [STATEMENT|COMMAND|FUNCTION]",
+        "show this list, or how to write a statement",
+        lambda context, arguments: _run(context, arguments, commands()),
+        most_arguments=8,
+        aliases=("?", r"\?", r"\h"),
+    )

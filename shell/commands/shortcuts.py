@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ksql_spark.shell.commands.command import Command, Context
+from ksql_spark.shell.commands.command import Command, Context, Script
 
 #: name, its argument, the statements without and with it, help
 _SHORTCUTS = (
@@ -40,13 +40,8 @@ _SHORTCUTS = (
 )
 
 
-def _runs(of_all: str, of_one: str) -> Callable[[Context, Sequence[str]], None]:
-    def run(context: Context, arguments: Sequence[str]) -> None:
-        from ksql_spark.shell.scripts import run_text
-
-        run_text(of_one.format(arguments[0]) if arguments else of_all, context)
-
-    return run
+def _runs(of_all: str, of_one: str) -> Callable[[Context, Sequence[str]], Script]:
+    return lambda _, arguments: Script(of_one.format(arguments[0]) if arguments else of_all)
 
 
 COMMANDS = tuple(

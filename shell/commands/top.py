@@ -17,7 +17,7 @@ def _run(context: Context, arguments: Sequence[str]) -> None:
         and context.remember is not None
         and os.environ.get("TERM") != "dumb"
     ):
-        from ksql_spark.shell.prompt.top import TopScreen
+        from ksql_spark.shell.output.top_screen import TopScreen
 
         TopScreen(session.client, session.console).run()
         return

@@ -78,7 +78,7 @@ class Console:
         out: by default standard output; if it is not a terminal, it gets only results.
         err: by default standard error; it gets errors and warnings.
         tty: whether ``out`` is a terminal, with colors, drawn lines, notes and a status line.
-        columns: the terminal's width; None: ask the terminal each time.
+        columns: the terminal's width, or None to ask the terminal each time.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Console:
         self.is_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
         #: text alone, line by line, for screen readers
         self.plain = False
-        #: moves an instant to the user's time zone; None: times are shown as the server sends them
+        #: moves an instant to the user's time zone, or None to show times as the server sends them
         self.in_zone: Callable[[datetime], datetime] | None = None
         #: separate thousands in numbers
         self.thousands = False

@@ -80,5 +80,5 @@ def behind(graph: Mapping[str, Any], sources: Iterable[str]) -> str:
 
 
 def errors_of(figures: Mapping[str, Any]) -> int:
-    """Count the records that failed; those that came too late are no errors."""
+    """Count the records that failed; records that came too late are no errors."""
     return sum(number for kind, number in (figures.get("errors") or {}).items() if kind != "late")

@@ -29,7 +29,7 @@ class Tree:
 
 
 def flow(description: Mapping[str, Any], graph: Mapping[str, Any]) -> Tree | None:
-    """The flow of a query; None if its plan has no steps, as that of a pull query.
+    """The flow of a query; None if its plan has no steps, as for a pull query.
 
     Args:
         description: the ``queryDescription`` of EXPLAIN.

@@ -83,7 +83,7 @@ class LiveTable:
             self._rows[key] = (values, changed)
 
     def text(self, console: Console, height: int, now: float | None = None) -> str:
-        """The table in at most ``height`` lines: if there are more keys, those that changed last."""
+        """The table in at most ``height`` lines: if there are more keys, the keys that changed last."""
         now = time.monotonic() if now is None else now
         room = max(1, height - FRAME_LINES)
         shown = list(self._rows.items())

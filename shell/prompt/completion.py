@@ -13,7 +13,7 @@ from ksql_spark.grammar import KEYWORDS, scan, split
 from ksql_spark.grammar.statements import show
 from ksql_spark.grammar.with_properties import CREATE, CREATE_AS, INSERT, PROPERTIES
 from ksql_spark.shell.prompt.metadata import Metadata
-from ksql_spark.shell.prompt.skeletons import SKELETONS
+from ksql_spark.shell.skeletons import SKELETONS
 from ksql_spark.shell.statements import quoted_name
 
 

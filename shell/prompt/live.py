@@ -205,7 +205,7 @@ class LiveQuery:
             self._typed.append(press)
 
     def _stop_waiting(self) -> KeyPress | None:
-        """The key that waits to act alone, which does so no more; None: there is none."""
+        """The key that waits to act alone, which does so no more, or None."""
         if self._waiting is None:
             return None
         press, timer = self._waiting

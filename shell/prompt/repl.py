@@ -38,9 +38,9 @@ from ksql_spark.shell.client import ClientError
 from ksql_spark.shell.commands.command import Context, Leave
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.prompt.metadata import MetadataCache
-from ksql_spark.shell.prompt.skeletons import SKELETONS
 from ksql_spark.shell.scripts import is_whole, run_text, skipped
 from ksql_spark.shell.session import Failure
+from ksql_spark.shell.skeletons import SKELETONS
 
 #: how many inputs decide about the order of completions
 RANKED_INPUTS = 500

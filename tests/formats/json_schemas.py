@@ -7,7 +7,7 @@ from decimal import Decimal as PythonDecimal
 from typing import Any
 
 from ksql_spark.formats import Serde, SerdeSpec, bind
-from ksql_spark.formats.json_sr import JsonSrSerde
+from ksql_spark.formats.json.registered import JsonSrSerde
 from ksql_spark.formats.registered import columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.schema import Column

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import CAPABILITIES, FORMATS, BadRecord, SerdeSpec, bind
-from ksql_spark.formats.avro_reader import Input
+from ksql_spark.formats.avro.reader import Input
 from ksql_spark.formats.number_text import double_text, whole_of_bytes
 from ksql_spark.functions.spark_text import constant
 from ksql_spark.schema import Column

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2
 
-from ksql_spark.formats.protobuf_message import proto_file
+from ksql_spark.formats.protobuf.message import proto_file
 from ksql_spark.formats.registered import FieldLeftOut, NotConvertible, ReadSchema, columns
 from ksql_spark.formats.schemas import read_schema
 from ksql_spark.schema_registry import AVRO, JSON, PROTOBUF, RegisteredSchema

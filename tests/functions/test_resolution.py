@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ksql_spark.errors import KsqlError
 from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
-from ksql_spark.functions.constructors import list_type
+from ksql_spark.functions.scalars.constructors import list_type
 from ksql_spark.functions.signatures import common_type, implicit_cost, signature
 from ksql_spark.functions.spark_text import spark_type
 from ksql_spark.types import (

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.queries.watching.periodic import PeriodicTask
 from tests.log_records import logged_error
 
 TIMEOUT_S = 20.0

@@ -6,7 +6,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec
-from ksql_spark.formats.protobuf import ProtobufNoSrSerde
+from ksql_spark.formats.protobuf.format import ProtobufNoSrSerde
 from ksql_spark.runtime.reading.protobuf_rows import ProtobufRows
 from ksql_spark.runtime.reading.results import ResultColumn, Row, api_value
 from ksql_spark.schema import Column

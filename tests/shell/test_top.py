@@ -18,7 +18,7 @@ from ksql_spark.shell.output.answers import show
 from ksql_spark.shell.output.console import Console
 from ksql_spark.shell.output.flow import draw_tree, flow
 from ksql_spark.shell.output.top import COLUMNS, Top
-from ksql_spark.shell.prompt.top import TopScreen
+from ksql_spark.shell.output.top_screen import TopScreen
 from tests.waiting import until
 
 

@@ -14,10 +14,11 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan.queries import Job
 from ksql_spark.runtime.errors import jobs_reported
 from ksql_spark.runtime.reading.results import api_value, schema_info
-from ksql_spark.server.postgres import values
-from ksql_spark.server.postgres.execution import MEANING
-from ksql_spark.server.postgres.failures import Failure, error_fields
-from ksql_spark.server.postgres.statements import respelt, split
+from ksql_spark.server.postgres.session.errors import error_fields
+from ksql_spark.server.postgres.session.execution import MEANING
+from ksql_spark.server.postgres.session.statements import respelt, split
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import Failure
 from ksql_spark.spark import batch
 from ksql_spark.types import EXACT
 from tests.analyzer.binding import bind

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.queries import differences, takeovers
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.runs import takeovers
 from tests.statements.topic_rows import TopicRows
 from tests.statements.world import World
 

@@ -27,9 +27,9 @@ from ksql_spark.grammar.statements import RULES, session
 from ksql_spark.server.security import passwords
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.main import main
-from ksql_spark.tools import assistants, importer
+from ksql_spark.tools import assistants, branches
 from ksql_spark.tools.assistants import NOTE, Limits, Tools
-from ksql_spark.tools.importer import Item
+from ksql_spark.tools.importer.items import Item
 from tests.server.fake_engine import FakeEngine, FakeStream
 from tests.server.live_server import LiveServer
 
@@ -276,7 +276,8 @@ def test_headers_without_credentials(header: str) -> None:
 @pytest.fixture
 def items(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server has a stream ORDERS, and a table REGULARS that a query writes."""
-    monkeypatch.setattr(importer, "read", lambda client: [ORDERS, REGULARS])
+    for module in (assistants, branches):
+        monkeypatch.setattr(module, "read", lambda client: [ORDERS, REGULARS])
 
 
 CHANGE = "create table regulars with (partitions = 2) as select id from orders where id > 3;"

@@ -11,7 +11,7 @@ from ksql_spark import grammar
 from ksql_spark.shell.client import Client, Settings
 from ksql_spark.shell.output.console import Console
 from ksql_spark.tools import branches
-from ksql_spark.tools.importer import Item
+from ksql_spark.tools.importer.items import Item
 
 
 @pytest.mark.parametrize(

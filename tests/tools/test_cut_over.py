@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.queries import differences, takeovers
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.runs import takeovers
 from ksql_spark.shell.client import Client, ClientError, ServerError
 from ksql_spark.shell.main import main
-from ksql_spark.tools import cutover, shadow
 from ksql_spark.tools.comparing import Comparison
+from ksql_spark.tools.importer import cutover, shadow
 from tests.server.live_server import LiveServer
 from tests.statements.world import World
 from tests.tools.world_engine import WorldEngine

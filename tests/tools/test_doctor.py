@@ -13,7 +13,7 @@ from ksql_spark.config import Config
 from ksql_spark.engine import Request
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka import admin
-from ksql_spark.server.postgres.statements import split, statement
+from ksql_spark.server.postgres.session.statements import split, statement
 from ksql_spark.services import artifacts, java
 from ksql_spark.shell.main import main
 from ksql_spark.tools import doctor

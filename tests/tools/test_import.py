@@ -13,8 +13,9 @@ from ksql_spark import grammar
 from ksql_spark.shell import local
 from ksql_spark.shell.client import Client
 from ksql_spark.shell.main import main
-from ksql_spark.tools import importer
-from ksql_spark.tools.importer import Item
+from ksql_spark.tools.importer import items as reading
+from ksql_spark.tools.importer import main as importer
+from ksql_spark.tools.importer.items import Item
 from tests.server.live_server import LiveServer
 from tests.statements.world import World
 from tests.tools.world_engine import WorldEngine
@@ -213,7 +214,7 @@ def test_ksqldb_stores_more_than_it_takes() -> None:
     described = {"name": "S", "statement": statement, "fields": []}
     log = {"name": "KSQL_PROCESSING_LOG", "statement": "CREATE STREAM …", "fields": []}
     server = KsqlDb(streams=[{"@type": "source_descriptions", "sourceDescriptions": [described, log]}])
-    (item,) = importer.read(server)  # type: ignore[arg-type]
+    (item,) = reading.read(server)  # type: ignore[arg-type]
     assert "CLEANUP_POLICY" not in item.text and "REPLACE" not in item.text and "EXISTS" not in item.text
     assert "KEY_FORMAT" in item.text and item.text.startswith("CREATE STREAM S (")
 
@@ -225,7 +226,7 @@ def test_a_circle_of_queries_has_an_end() -> None:
         Item("STREAM", "B", "", "", frozenset({"A"})),
         Item("STREAM", "A", "", "", frozenset({"B"})),
     ]
-    assert [item.name for item in importer.in_order(items)] == ["A", "B", "INSERTQUERY_1", "INSERTQUERY_3"]
+    assert [item.name for item in reading.in_order(items)] == ["A", "B", "INSERTQUERY_1", "INSERTQUERY_3"]
 
 
 def test_the_other_server_is_asked_with_its_own_password(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def _format(properties: Properties, statement: CreateSource) -> str:
 
 
 def _format_of(path: str) -> str | None:
-    """The format that the end of a path or the beginning of a URL tells; None: neither does."""
+    """The format that the end of a path or the beginning of a URL tells, or None if neither does."""
     if DATABASE_URL.match(path):
         return JDBC
     return _ENDINGS.get(path.rpartition(".")[2].lower())

@@ -22,7 +22,7 @@ from ksql_spark.analyzer.expressions.calls import call
 from ksql_spark.analyzer.expressions.coercion import coerce
 from ksql_spark.expressions import ColumnRef, Expression, Literal, children, transform
 from ksql_spark.functions import registry
-from ksql_spark.functions.postgres import aggregate as postgres_aggregate
+from ksql_spark.functions.postgres.functions import aggregate as postgres_aggregate
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import AggregateCall, NamedExpression, SortKey, call_texts, written_out
 from ksql_spark.schema import WINDOW_BOUNDS
@@ -94,7 +94,7 @@ class Aggregates:
         Args:
             node: the call.
             scope: the names of its arguments.
-            inner: binds aggregates in its arguments; None: there can be none.
+            inner: binds aggregates in its arguments, or None if there can be none.
 
         Raises:
             KsqlError: FUNCTION_ARGUMENTS; INVALID_STATEMENT for nested aggregates, and for DISTINCT where

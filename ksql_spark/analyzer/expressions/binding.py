@@ -42,10 +42,12 @@ from ksql_spark.expressions import (
     TryCast,
     is_null,
 )
-from ksql_spark.functions import postgres, postgres_times, registry
-from ksql_spark.functions.arithmetic import MOST_YEARS
+from ksql_spark.functions import registry
 from ksql_spark.functions.casts import can_cast
 from ksql_spark.functions.nullness import as_condition, with_ansi
+from ksql_spark.functions.postgres import functions as postgres
+from ksql_spark.functions.postgres import times as postgres_times
+from ksql_spark.functions.scalars.arithmetic import MOST_YEARS
 from ksql_spark.functions.spec import NAMELESS, Kind, decimal_type
 from ksql_spark.grammar import nodes
 from ksql_spark.grammar.words import UNIT_MS
@@ -395,7 +397,7 @@ def _is_empty(node: exp.Expr) -> bool:
 
 
 def _elements(array: Expression) -> list[Expression] | None:
-    """The elements of an array that is written as ARRAY[…], perhaps with a cast; None: it is another."""
+    """The elements of an array that is written as ARRAY[…], perhaps with a cast, or None if it is another."""
     match array:
         case Call("ARRAY", elements):
             return list(elements)

@@ -85,7 +85,7 @@ def _lookups(choices: list[_Alternative], keys: list[str]) -> tuple[KeyLookup, .
 
 #: column -> the values it may have
 _Alternative = dict[str, tuple[Expression, ...]]
-#: the name of an expression that may be looked up; None: it may not
+#: the name of an expression that may be looked up, or None if it may not
 _NameOf = Callable[[Expression], str | None]
 
 

@@ -79,7 +79,7 @@ class Rules:
         bind_joins: binds the joins of FROM.
         bind_semi_join: binds EXISTS or IN (SELECT …): the condition, its number in the query, FROM, context;
             None: they are expressions.
-        bind_sub_query: binds a sub-query that is an expression; None: there are none.
+        bind_sub_query: binds a sub-query that is an expression, or None.
         check_source: refuses streams and tables that cannot be read; None: all can.
         refused: the clauses that it cannot have.
         forbidden: the columns that it cannot use, as of Scope.

@@ -22,7 +22,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 
 
 class TimeBounds(NamedTuple):
-    """The lowest and the highest time, ms of the epoch; None: there is none."""
+    """The lowest and the highest time, ms of the epoch, or None."""
 
     first_ms: int | None = None
     last_ms: int | None = None

@@ -23,7 +23,7 @@ from ksql_spark.analyzer.expressions.binding import (
 from ksql_spark.analyzer.expressions.calls import call, typed_null
 from ksql_spark.analyzer.relations.joins import show
 from ksql_spark.expressions import ColumnRef, Expression
-from ksql_spark.functions.postgres_times import as_interval
+from ksql_spark.functions.postgres.times import as_interval
 from ksql_spark.grammar import nodes
 from ksql_spark.plan.clauses import NamedExpression
 from ksql_spark.schema import WINDOW_BOUNDS

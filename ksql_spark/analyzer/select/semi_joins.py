@@ -89,9 +89,9 @@ class SemiJoin:
         right_key: the table's key, or a column of the stream.
         is_replicated: every task has the table.
         is_anti: rows without a partner pass, instead of those with one.
-        predicate: a condition on the joined row; None: there is no other.
+        predicate: a condition on the joined row, or None if there is no other.
         within: the time of a stream's partners.
-        residual: the other conditions on these; None: there are none.
+        residual: the other conditions on these, or None.
     """
 
     left_key: Expression

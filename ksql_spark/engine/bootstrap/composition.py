@@ -51,9 +51,9 @@ from ksql_spark.runtime.command_log import CarriedOut, CommandLog
 from ksql_spark.runtime.driver.access import SparkAccess
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.warm_up import WarmUp
+from ksql_spark.runtime.queries.changes.handover import Handover
 from ksql_spark.runtime.queries.definition import TRANSIENT_PREFIX
-from ksql_spark.runtime.queries.handover import Handover
-from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.queries.watching.periodic import PeriodicTask
 from ksql_spark.services import artifacts
 from ksql_spark.services.data_dir import locked_data_dir
 from ksql_spark.services.early_broker import EarlyBroker

@@ -72,12 +72,12 @@ def create_queries(
         admin: of the cluster.
         spark: where queries run.
         processing_log: of the server.
-        placement: which queries run here; None: all.
+        placement: which queries run here, or None for all.
         lease: ends with the right to run queries; None: several servers share them.
         state: the folder of the state of queries.
         scratch: the folder of the checkpoints of push queries.
         lifecycle: the engine's.
-        kill_spark: ends Spark if a stop finds queries that wait for Kafka; None: it is not ours.
+        kill_spark: ends Spark if a stop finds queries that wait for Kafka, or None if it is not ours.
     """
     service_id = str(config()["ksql.service.id"])
     heartbeat = IdleHeartbeat(admin, service_id)

@@ -70,7 +70,7 @@ class RegistryOfSpark:
             jvm.bound_cache(session, memory.cached_entries(self._config))
 
     def create(self, lifecycle: Lifecycle) -> SchemaRegistry | None:
-        """The configured registry, or the embedded one; None: neither exists.
+        """The configured registry, or the embedded one, or None if neither exists.
 
         Raises:
             KsqlError: PROPERTY_INVALID.

@@ -14,7 +14,7 @@ from ksql_spark.runtime.driver.heap_monitor import LOOK_EVERY_S, HeapMonitor
 from ksql_spark.runtime.driver.startup import SparkStart
 from ksql_spark.runtime.driver.supervisor import SparkSupervisor
 from ksql_spark.runtime.queries.manager import QueryManager
-from ksql_spark.runtime.queries.periodic import PeriodicTask
+from ksql_spark.runtime.queries.watching.periodic import PeriodicTask
 from ksql_spark.services import memory
 from ksql_spark.services.data_dir import folder_id
 from ksql_spark.spark import master

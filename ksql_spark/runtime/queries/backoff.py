@@ -19,7 +19,7 @@ class Retries:
         total: number of failures since the server started.
         started_at: when the query was last started.
         due_at: when to restart it after a failure; infinity: not automatically.
-        committed: the offsets that it had committed at its last failure; None: unknown.
+        committed: the offsets that it had committed at its last failure, or None if unknown.
     """
 
     in_a_row: int = 0
@@ -43,7 +43,7 @@ class Retries:
 
         Args:
             now: the time of the failure.
-            committed: what it has committed; None: unknown.
+            committed: what it has committed, or None if unknown.
             was_running: whether it was running until now.
             first_s: the first pause, seconds.
             longest_s: the longest pause, seconds.

@@ -258,7 +258,7 @@ class Checkpoint:
         self._write(self._noted() | {_FORGOTTEN: {"batch": batch, "keys": texts}})
 
     def forgotten(self) -> Forgotten | None:
-        """The keys that are still to be removed; None: there are none. The note loses those that were.
+        """The keys that are still to be removed, or None. The note loses those that were.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.
@@ -325,7 +325,7 @@ class Checkpoint:
         return replace(there, is_exchanged=planned.is_exchanged or there.count > 1)
 
     def parts(self) -> tuple[int, bool] | None:
-        """Tasks.partitions and Tasks.by_partition of the state here; None: there is none.
+        """Tasks.partitions and Tasks.by_partition of the state here, or None.
 
         Raises:
             KsqlError: CHECKPOINT_DAMAGED.

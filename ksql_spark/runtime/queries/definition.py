@@ -29,8 +29,8 @@ class QueryDefinition:
         creates_sink: whether the sink is dropped together with this query.
         is_transient: whether it is a push query.
         is_continued: whether it goes on where an earlier push query of its client has stopped.
-        logical: what was bound, for CREATE OR REPLACE; None: it is a push query.
-        evolution: how it follows the version before; None: there was none, or it goes on with its state.
+        logical: what was bound, for CREATE OR REPLACE, or None if it is a push query.
+        evolution: how it follows the version before, or None if there was none, or it goes on with its state.
     """
 
     id: str

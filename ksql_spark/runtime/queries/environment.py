@@ -32,7 +32,7 @@ class Environment:
         heartbeat: for queries with an idle timeout.
         config: returns the server's current configuration.
         functions: returns the server's user functions by name.
-        processing_log: receives errors of single records; None: they are not reported.
+        processing_log: receives errors of single records, or None if they are not reported.
     """
 
     session: Callable[[], SparkSession]

@@ -61,7 +61,7 @@ class Fencing:
     ) -> bool:
         """Let brokers refuse what an earlier run of a stage still sends, from a server that was frozen.
 
-        Executors have producers of their own, which nobody fences; nor are producers fenced that are set not
+        Executors have their own producers, which nobody fences; nor are producers fenced that are set not
         to be idempotent.
 
         Args:
@@ -70,7 +70,7 @@ class Fencing:
             session: the run's session.
             run: its id.
             producer: the settings of its producer.
-            feeds: the internal topic that it writes; None: another one.
+            feeds: the internal topic that it writes, or None for another topic.
 
         Returns:
             whether the run has been given a producer.

@@ -48,7 +48,7 @@ class QueryFigures:
     """The figures of queries since the server, or Spark's JVM, has started. Thread-safe.
 
     Args:
-        processing_log: counts what queries do on Spark; None: nothing is counted there.
+        processing_log: counts what queries do on Spark, or None to count nothing there.
     """
 
     def __init__(self, processing_log: ProcessingLog | None) -> None:
@@ -67,7 +67,7 @@ class QueryFigures:
 
     @property
     def log_topic(self) -> str | None:
-        """The topic to which errors of single records are written; None: they are only counted."""
+        """The topic to which errors of single records are written, or None if they are only counted."""
         return self._log.topic if self._log is not None else None
 
     def is_log(self, topic: str) -> bool:
@@ -86,7 +86,7 @@ class QueryFigures:
         return counts if own is None else counts._replace(unreadable=own[0], last_ms=own[1])
 
     def graces(self, query_id: str) -> Graces | None:
-        """Which grace periods would have been enough for a query's late records; None: not known."""
+        """Which grace periods would have been enough for a query's late records, or None if unknown."""
         return self._log.graces(query_id) if self._log is not None else None
 
     def traffic(self) -> dict[str, Traffic]:

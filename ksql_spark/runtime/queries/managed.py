@@ -52,7 +52,7 @@ class ManagedQuery:
         self.resumed_with: Mapping[str, Any] = {}
         #: the query's topics, as they were at its last start
         self.topics: QueryTopics | None = None
-        #: the push query whose Spark query also runs for this one; None: it has its own, or needs none
+        #: the push query whose Spark query also runs for this one, or None if it has its own, or needs none
         self.shares: ManagedQuery | None = None
         #: ids of the push queries, including itself, that share its Spark query
         self.clients: set[str] = set()

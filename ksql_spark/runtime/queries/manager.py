@@ -19,11 +19,11 @@ from ksql_spark.runtime.queries.environment import Environment
 from ksql_spark.runtime.queries.figures import QueryFigures
 from ksql_spark.runtime.queries.managed import ManagedQuery, log_failure
 from ksql_spark.runtime.queries.registry import QueryRegistry
-from ksql_spark.runtime.queries.removals import PendingRemovals
-from ksql_spark.runtime.queries.runs import QueryRuns
-from ksql_spark.runtime.queries.spark_loss import SparkLoss
+from ksql_spark.runtime.queries.runs.runs import QueryRuns
 from ksql_spark.runtime.queries.states import Event, State, TransitionRefused
-from ksql_spark.runtime.queries.watcher import QueryWatcher
+from ksql_spark.runtime.queries.watching.removals import PendingRemovals
+from ksql_spark.runtime.queries.watching.spark_loss import SparkLoss
+from ksql_spark.runtime.queries.watching.watcher import QueryWatcher
 from ksql_spark.spark import jvm
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class QueryManager(QueryRegistry):
 
     Args:
         environment: what queries share.
-        placement: decides which queries are this server's; None: all are.
+        placement: decides which queries are this server's, or None for all.
     """
 
     def __init__(self, environment: Environment, placement: Placement | None = None) -> None:

@@ -29,7 +29,7 @@ class QueryRegistry:
         return [query for query in self.managed() if query.is_listed]
 
     def managed(self) -> list[ManagedQuery]:
-        """All queries, including those that only run for push queries that share them."""
+        """All queries, including queries that only run for push queries that share them."""
         with self._lock:
             return [self._queries[i] for i in sorted(self._queries)]
 

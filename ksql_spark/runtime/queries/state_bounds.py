@@ -93,7 +93,7 @@ class StateBounds:
             setting: the query's value of a property, by name.
 
         Returns:
-            how full it is, by the bound that it is nearest to; None: it has none any more.
+            how full it is, by the bound that it is nearest to, or None if it has none any more.
         """
         now = _Sample(self._clock(), dict(zip(BOUNDS, (size_bytes, entries), strict=True)))
         samples = self._samples.setdefault(query_id, deque(maxlen=SAMPLES))
@@ -110,7 +110,7 @@ class StateBounds:
         return fill
 
     def fill(self, query_id: str) -> Fill | None:
-        """How full a query's state was when it was noted last; None: it has no bound."""
+        """How full a query's state was when it was noted last, or None if it has no bound."""
         return self._fills.get(query_id)
 
     def keep(self, query_ids: Collection[str]) -> None:

@@ -88,7 +88,7 @@ class QueryTopics:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All its topics: those that its patterns have found, too."""
+        """All its topics, also the topics that its patterns have found."""
         matching = self.matching(self._note.ids if self._note is not None else ())
         return tuple(dict.fromkeys((*self.sources, *matching, *self.internal, self._plan.sink.topic)))
 

@@ -9,7 +9,7 @@ from ksql_spark.analyzer.base.serialization import check_columns
 from ksql_spark.entities.schemas import SchemaInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.formats import SerdeSpec
-from ksql_spark.formats.protobuf import ProtobufNoSrSerde
+from ksql_spark.formats.protobuf.format import ProtobufNoSrSerde
 from ksql_spark.runtime.inserts import SCALARS
 from ksql_spark.runtime.reading.results import ResultColumn, Row
 from ksql_spark.schema import Column

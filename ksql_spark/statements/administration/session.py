@@ -20,12 +20,14 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 
 
 def _nothing() -> None:
     return None
 
 
+@handles
 def set_property(statement: SetProperty, context: StatementContext) -> Action:
     """SET 'name' = 'value'; returns a warning if the property has no effect."""
     name = statement.property_name
@@ -37,6 +39,7 @@ def set_property(statement: SetProperty, context: StatementContext) -> Action:
     return only_warns(statement, message)
 
 
+@handles
 def unset_property(statement: UnsetProperty, context: StatementContext) -> Action:
     """UNSET 'name'."""
     name = find(statement.property_name).name
@@ -44,12 +47,14 @@ def unset_property(statement: UnsetProperty, context: StatementContext) -> Actio
     return Immediate(_nothing)
 
 
+@handles
 def define(statement: DefineVariable, context: StatementContext) -> Action:
     """DEFINE name = 'value'."""
     context.variables[statement.name] = statement.value
     return Immediate(_nothing)
 
 
+@handles
 def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
     """UNDEFINE name; returns a warning if it is not defined."""
     if context.variables.pop(statement.name, None) is not None:
@@ -58,6 +63,7 @@ def undefine(statement: UndefineVariable, context: StatementContext) -> Action:
     return only_warns(statement, message)
 
 
+@handles
 def alter_system(statement: AlterSystem, context: StatementContext) -> Action:
     """ALTER SYSTEM 'name' = 'value': for the whole server, from now on; running queries restart.
 

@@ -156,7 +156,7 @@ def check_unused(statement: Statement, context: StatementContext) -> None:
 
 
 def give_up(statement: Statement, context: StatementContext) -> Action | None:
-    """The action of a DROP or TERMINATE of what such a statement would have made; None: it is another one."""
+    """The action of a DROP or TERMINATE of what such a statement would have made, else None."""
     name = removed_by(statement)
     if name is None or name not in context.services.commands.missing or _is_there(name, context):
         return None

@@ -12,6 +12,7 @@ from ksql_spark.grammar.nodes import TimeSpan, property_values
 from ksql_spark.grammar.statements.asserts import AssertSchema, AssertTopic
 from ksql_spark.kafka.admin import Topic
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.topic_patterns import pattern_of
 
 #: pause between two checks
@@ -24,6 +25,7 @@ _DEFAULT_TIMEOUTS = {
 _TOPIC_PROPERTIES = ("PARTITIONS", "REPLICAS")
 
 
+@handles
 def assert_topic(statement: AssertTopic, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] TOPIC name [WITH (PARTITIONS = n, REPLICAS = m)] [TIMEOUT n u]."""
     name, admin = statement.topic, context.services.admin
@@ -68,6 +70,7 @@ def _facts(topic: Topic) -> dict[str, int]:
     return {"PARTITIONS": topic.partitions, "REPLICAS": max(topic.replicas, default=0)}
 
 
+@handles
 def assert_schema(statement: AssertSchema, context: StatementContext) -> Action:
     """ASSERT [NOT EXISTS] SCHEMA [SUBJECT s] [ID n] [TIMEOUT n u]; needs a schema registry."""
     subject, schema_id = statement.subject, statement.schema_id

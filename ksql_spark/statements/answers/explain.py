@@ -28,6 +28,7 @@ from ksql_spark.runtime.reading.shared_results import is_shareable, shared_stale
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
 from ksql_spark.statements.base.describe import planned_description, query_description
 from ksql_spark.statements.base.early_records import early_records
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.listing import time_warnings
 from ksql_spark.statements.definitions.explain_evolution import Evolution, plan_evolution
 from ksql_spark.statements.definitions.new_versions import bind_evolution
@@ -35,6 +36,7 @@ from ksql_spark.statements.definitions.versions import replacement
 from ksql_spark.statements.queries.batch_ranges import archive_lines
 
 
+@handles
 def explain(statement: Explain, context: StatementContext) -> Action:
     """EXPLAIN of a running query, or of a statement, which is planned but not run."""
     if statement.query_id is not None:
@@ -75,6 +77,7 @@ def explain(statement: Explain, context: StatementContext) -> Action:
     )
 
 
+@handles
 def explain_freshness(statement: ExplainFreshness, context: StatementContext) -> Action:
     """EXPLAIN FRESHNESS: where the delay of a stream or table comes from."""
     source = context.metastore.require(statement.name)

@@ -50,6 +50,7 @@ from ksql_spark.statements.base.describe import (
     visible_queries,
     visible_sources,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.listing import running_queries, source_info, time_warnings
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.definitions.connectors import (
@@ -270,6 +271,7 @@ SHOWN: Mapping[str, Callable[[Show, StatementContext], Entity]] = {
 }
 
 
+@handles
 def show(statement: Show, context: StatementContext) -> Action:
     """Any SHOW. The action reads the list; properties and variables are those at the statement."""
     shown = SHOWN[statement.what]

@@ -35,12 +35,13 @@ from ksql_spark.metastore.store import MetaStore
 from ksql_spark.plan import explain as plan_text
 from ksql_spark.plan.stages import Plan
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.state_size import state_size, state_sizes
 from ksql_spark.runtime.queries.states import State
+from ksql_spark.runtime.queries.watching.state_size import state_size, state_sizes
 from ksql_spark.spark import jvm
 from ksql_spark.spark.traffic import Times, Traffic, Volume
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, uses_of
 from ksql_spark.statements.base.early_records import early_records
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.listing import field_info, running_queries, time_warnings
 from ksql_spark.statements.base.topics import has_brokers_times
 
@@ -53,6 +54,7 @@ OLD_S = 1.0
 _UNITS = [(UNIT_MS[unit], unit) for unit in ("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")]
 
 
+@handles
 def describe_source(statement: DescribeSource, context: StatementContext) -> Action:
     """DESCRIBE name [EXTENDED]."""
     if statement.name in context.metastore.views():
@@ -80,6 +82,7 @@ def queries_of(sources: Collection[str], context: StatementContext) -> list[Mana
     return [q for q in visible_queries(context) if not q.is_transient and not names(q).isdisjoint(sources)]
 
 
+@handles
 def describe_sources(statement: DescribeSources, context: StatementContext) -> Action:
     """DESCRIBE STREAMS|TABLES|VIEWS [EXTENDED]."""
     kind = STREAM if statement.what == "STREAMS" else TABLE
@@ -394,6 +397,7 @@ def _error_statistics(
     return "  ".join(shown)
 
 
+@handles
 def describe_function(statement: DescribeFunction, context: StatementContext) -> Action:
     """DESCRIBE FUNCTION name: every overload."""
     spec = registry.require(statement.name)

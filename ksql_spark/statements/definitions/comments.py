@@ -7,8 +7,10 @@ from ksql_spark.expressions import name_text
 from ksql_spark.grammar.nodes import position
 from ksql_spark.grammar.statements.comments import Comment
 from ksql_spark.statements.base.context import Action, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.handlers import handles
 
 
+@handles
 def comment(statement: Comment, context: StatementContext) -> Action:
     """COMMENT ON STREAM|TABLE|VIEW name, or COLUMN name.column, IS 'text' | NULL."""
     name, services = statement.name, context.services

@@ -31,12 +31,14 @@ from ksql_spark.kafka_connect import ConnectCluster
 from ksql_spark.masking import masked, masked_values, secrets
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext
 from ksql_spark.statements.base.describe import source_description
+from ksql_spark.statements.base.handlers import handles
 
 _CLASS = "connector.class"
 #: how long a plain list of topics waits for Connect
 SOON_S = 1.0
 
 
+@handles
 def create_connector(statement: CreateConnector, context: StatementContext) -> Action:
     """CREATE SOURCE|SINK CONNECTOR [IF NOT EXISTS]: Connect validates and runs it."""
     cluster, name, kind = context.services.connect, statement.name, statement.kind
@@ -165,6 +167,7 @@ def _unknown(name: str, names: Collection[str]) -> KsqlError:
     return KsqlError("CONNECTOR_UNKNOWN", name=name, hint=hint)
 
 
+@handles
 def drop_connector(statement: DropConnector, context: StatementContext) -> Action:
     """DROP CONNECTOR [IF EXISTS]."""
     cluster, name = context.services.connect, statement.name
@@ -183,6 +186,7 @@ def drop_connector(statement: DropConnector, context: StatementContext) -> Actio
     return Immediate(run, waits=True)
 
 
+@handles
 def describe_connector(statement: DescribeConnector, context: StatementContext) -> Action:
     """DESCRIBE CONNECTOR name: its state, its topics, and the streams and tables over them."""
     services = context.services

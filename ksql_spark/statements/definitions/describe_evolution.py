@@ -12,7 +12,8 @@ from ksql_spark.errors import KsqlError
 from ksql_spark.grammar.statements.versions import DescribeEvolution
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import PersistentQuery
-from ksql_spark.runtime.queries import differences, verification
+from ksql_spark.runtime.queries import differences
+from ksql_spark.runtime.queries.changes import verification
 from ksql_spark.runtime.queries.checkpoints import Offsets
 from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.evolution import Backfill, Swap
@@ -20,6 +21,7 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.states import State
 from ksql_spark.runtime.reading.results import api_value
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext, evolves
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.new_versions import check_evolution
 from ksql_spark.statements.definitions.swaps import compared, progress
 from ksql_spark.types import BIGINT
@@ -30,6 +32,7 @@ BACKFILLING, CAUGHT_UP, VERIFIED, SWAPPING, WARMING_UP, SWAPPED, FAILED, ABORTED
 )  # fmt: skip
 
 
+@handles
 def describe_evolution(statement: DescribeEvolution, context: StatementContext) -> Action:
     """Describe the progress of a table's new version, and what it changes."""
     name, services = statement.name, context.services

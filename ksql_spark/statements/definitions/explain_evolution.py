@@ -19,7 +19,7 @@ from ksql_spark.plan.explain import explain_logical
 from ksql_spark.plan.planner import lower
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.plan.trees import relations
-from ksql_spark.runtime.queries.state_size import state_size
+from ksql_spark.runtime.queries.watching.state_size import state_size
 from ksql_spark.statements.base.context import KnownQuery, StatementContext, uses_of
 from ksql_spark.statements.definitions.new_versions import bind_evolution
 from ksql_spark.statements.definitions.sources import check_or_replace, replaced_query
@@ -139,7 +139,7 @@ def bind_replacement(
 def _possible(
     evolve: Evolve | None, statement: CreateAsSelect, context: StatementContext
 ) -> PersistentQuery | None:
-    """The new version in the way of ``evolve``, or by default in the default one; None: that is refused."""
+    """The new version in the way of ``evolve``, or else in the default way, or None if that is refused."""
     try:
         check_or_replace(statement, context)
         return bind_evolution(statement, context, evolve)

@@ -34,6 +34,7 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 
 log = logging.getLogger(__name__)
 
@@ -129,6 +130,7 @@ def _check_free(name: str, metastore: MetaStore) -> None:
 # ---- statements ---------------------------------------------------------------------------------------
 
 
+@handles
 def create_function(statement: CreateFunction, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] FUNCTION [IF NOT EXISTS] name [(parameters) RETURNS type] LANGUAGE PYTHON AS …"""
     _check_allowed(context)  # also on replay: whoever can write to the log's topic must not run code here
@@ -167,6 +169,7 @@ def create_function(statement: CreateFunction, context: StatementContext) -> Act
     return Logged(f"function/{name}/create", apply)
 
 
+@handles
 def drop_function(statement: DropFunction, context: StatementContext) -> Action:
     """DROP FUNCTION [IF EXISTS] name."""
     _check_allowed(context)

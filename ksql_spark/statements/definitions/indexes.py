@@ -14,8 +14,10 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 
 
+@handles
 def create_index(statement: CreateIndex, context: StatementContext) -> Action:
     """CREATE INDEX [IF NOT EXISTS] [name] ON table (column, …)."""
     name, metastore = statement.name, context.metastore
@@ -42,6 +44,7 @@ def create_index(statement: CreateIndex, context: StatementContext) -> Action:
     return Logged(f"index/{name}/create", apply)
 
 
+@handles
 def drop_index(statement: DropIndex, context: StatementContext) -> Action:
     """DROP INDEX [IF EXISTS] name."""
     name = statement.name

@@ -37,9 +37,11 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.sources import create_as_select
 
 
+@handles
 def create_sink(statement: CreateSink, context: StatementContext) -> Action:
     """CREATE SINK [IF NOT EXISTS] name FROM source WITH (…)."""
     if context.metastore.find_sink(statement.name) is not None:
@@ -63,6 +65,7 @@ def create_sink(statement: CreateSink, context: StatementContext) -> Action:
     return replace(created, prepare=_making_archive(sink, created, context))
 
 
+@handles
 def create_sink_as(statement: CreateSinkAs, context: StatementContext) -> Action:
     """CREATE SINK [IF NOT EXISTS] name WITH (…) AS SELECT …: a stream or table of that name, and its sink."""
     if context.metastore.find_sink(statement.name) is not None:
@@ -141,6 +144,7 @@ def _check_alone(sink: Sink, context: StatementContext) -> None:
             )
 
 
+@handles
 def drop_sink(statement: DropSink, context: StatementContext) -> Action:
     """DROP SINK [IF EXISTS] name: the lake table stays."""
     if context.metastore.find_sink(statement.name) is None and statement.if_exists:
@@ -152,12 +156,14 @@ def drop_sink(statement: DropSink, context: StatementContext) -> Action:
     )
 
 
+@handles
 def pause_sink(statement: PauseSink, context: StatementContext) -> Action:
     """PAUSE SINK name: no more commits until RESUME SINK."""
     paused = replace(_required(statement.name, context), is_paused=True)
     return _changing(context, lambda store: store.add_sink(paused), f"{paused.name}/pause", "Sink paused.")
 
 
+@handles
 def resume_sink(statement: ResumeSink, context: StatementContext) -> Action:
     """RESUME SINK name."""
     resumed = replace(_required(statement.name, context), is_paused=False)
@@ -166,6 +172,7 @@ def resume_sink(statement: ResumeSink, context: StatementContext) -> Action:
     )
 
 
+@handles
 def compact_sink(statement: CompactSink, context: StatementContext) -> Action:
     """COMPACT SINK name: its thread does so after its next commit."""
     sink = _required(statement.name, context)
@@ -220,6 +227,7 @@ def show_sinks(statement: Show, context: StatementContext) -> Entity:
     )
 
 
+@handles
 def describe_sink(statement: DescribeSink, context: StatementContext) -> Action:
     """DESCRIBE SINK name."""
     sink = _required(statement.name, context)

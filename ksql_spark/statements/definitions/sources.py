@@ -46,6 +46,7 @@ from ksql_spark.statements.base.context import (
     evolves,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.topics import check_topic, topic_config
 from ksql_spark.statements.definitions.new_versions import begin_evolution, evolution_of
 from ksql_spark.statements.queries.query_start import QueryStart
@@ -54,6 +55,7 @@ from ksql_spark.statements.queries.termination import Termination
 log = logging.getLogger(__name__)
 
 
+@handles
 def create_source(statement: CreateSource, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] STREAM|TABLE over a topic; with PARTITIONS, a missing topic is created."""
     existing = context.metastore.find(statement.name)
@@ -240,6 +242,7 @@ def _required_topic(name: str, context: StatementContext) -> Topic:
     raise KsqlError("TOPIC_MISSING", topic=name, hint=f"Did you mean '{near}'?" if near else None)
 
 
+@handles
 def create_as_select(statement: CreateAsSelect, context: StatementContext) -> Action:
     """CREATE STREAM|TABLE … AS SELECT: a new topic, and the query that writes it.
 
@@ -314,6 +317,7 @@ def replaced_query(
     return old
 
 
+@handles
 def insert_select(statement: InsertSelect, context: StatementContext) -> Action:
     """INSERT INTO stream SELECT …: another query that writes an existing stream."""
     bound = _bound(statement, context)
@@ -331,6 +335,7 @@ def _exists(statement: CreateSource | CreateAsSelect, existing: DataSource) -> A
     )
 
 
+@handles
 def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     """ALTER STREAM|TABLE … ADD COLUMN: value columns appended (reference §2.3)."""
     old = context.metastore.require(statement.name)
@@ -350,6 +355,7 @@ def alter_source(statement: AlterSource, context: StatementContext) -> Action:
     return Logged(command_id, apply, change=change, statement=statement.source_text)
 
 
+@handles
 def refresh_schema(statement: RefreshSchema, context: StatementContext) -> Action:
     """ALTER STREAM|TABLE … REFRESH SCHEMA: an ALTER … ADD COLUMN of what the newest schema has, logged so."""
     altered = analyzer.refreshed(statement, context.metastore, context.services.registry)
@@ -371,6 +377,7 @@ def refresh_schema(statement: RefreshSchema, context: StatementContext) -> Actio
     return replace(action, apply=apply)
 
 
+@handles
 def drop_source(statement: DropSource, context: StatementContext) -> Action:
     """DROP STREAM|TABLE [DELETE TOPIC] [CASCADE]; the query that created a sink is dropped with it.
 

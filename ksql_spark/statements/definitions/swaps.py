@@ -16,7 +16,7 @@ from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.stages import transactional_id
 from ksql_spark.runtime.cleanup import CleanupRecord
-from ksql_spark.runtime.queries import verification
+from ksql_spark.runtime.queries.changes import verification
 from ksql_spark.runtime.queries.differences import Place, TopicRows
 from ksql_spark.runtime.queries.evolution import Backfill, Swap
 from ksql_spark.runtime.queries.managed import ManagedQuery
@@ -34,6 +34,7 @@ from ksql_spark.statements.base.context import (
     Starts,
     StatementContext,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.new_versions import by_name, check_evolution, evolution_of
 from ksql_spark.statements.queries.termination import Termination
 
@@ -62,6 +63,7 @@ def _required(name: str, context: StatementContext) -> KnownQuery:
     return new_version
 
 
+@handles
 def swap(statement: statements.Swap, context: StatementContext) -> Action:
     """Let the new version take the place of the old one.
 
@@ -212,6 +214,7 @@ def _swapped(
     return swapped
 
 
+@handles
 def abort_evolution(statement: statements.AbortEvolution, context: StatementContext) -> Action:
     """End the new version, with its state and its topic; the old one has never noticed it."""
     name, services = statement.name, context.services

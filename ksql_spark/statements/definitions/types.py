@@ -13,8 +13,10 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 
 
+@handles
 def create_type(statement: CreateType, context: StatementContext) -> Action:
     """CREATE TYPE [IF NOT EXISTS] name AS type."""
     name = statement.name
@@ -35,6 +37,7 @@ def create_type(statement: CreateType, context: StatementContext) -> Action:
     return Logged(f"type/{name}/create", apply)
 
 
+@handles
 def drop_type(statement: DropType, context: StatementContext) -> Action:
     """DROP TYPE [IF EXISTS] name."""
     name = statement.name

@@ -31,6 +31,7 @@ from ksql_spark.statements.base.context import (
     Starts,
     StatementContext,
 )
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.explain_evolution import bind_replacement
 from ksql_spark.statements.definitions.new_versions import check_none_under_way
 from ksql_spark.statements.definitions.sources import create_as_select, create_source, position_of
@@ -42,6 +43,7 @@ _KEPT = Evolve(BACKFILL, keeps_history=True)
 RETENTION = "ksql.undrop.retention.ms"
 
 
+@handles
 def show_versions(statement: ShowVersions, context: StatementContext) -> Action:
     """SHOW VERSIONS OF a stream or table."""
     name = statement.name
@@ -81,6 +83,7 @@ def _way(version: Version) -> str:
 # ---- ROLLBACK -----------------------------------------------------------------------------------------
 
 
+@handles
 def rollback(statement: Rollback, context: StatementContext) -> Action:
     """ROLLBACK: CREATE OR REPLACE with the statement of an earlier version, which is what the log gets."""
     version, planned = replacement(statement, context)
@@ -243,6 +246,7 @@ def _restored(
 # ---- UNDROP -------------------------------------------------------------------------------------------
 
 
+@handles
 def undrop(statement: Undrop, context: StatementContext) -> Action:
     """UNDROP: CREATE with the last version's statement; its query goes on, or starts anew."""
     dropped = _dropped(statement, context)

@@ -13,8 +13,10 @@ from ksql_spark.statements.base.context import (
     StatementContext,
     only_warns,
 )
+from ksql_spark.statements.base.handlers import handles
 
 
+@handles
 def create_view(statement: CreateView, context: StatementContext) -> Action:
     """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] name AS SELECT …."""
     name, metastore = statement.name, context.metastore
@@ -41,6 +43,7 @@ def create_view(statement: CreateView, context: StatementContext) -> Action:
     return Logged(f"view/{name}/create", apply)
 
 
+@handles
 def drop_view(statement: DropView, context: StatementContext) -> Action:
     """DROP VIEW [IF EXISTS] name. Queries that began with it go on."""
     name, metastore = statement.name, context.metastore

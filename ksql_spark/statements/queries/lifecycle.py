@@ -14,6 +14,7 @@ from ksql_spark.runtime.cleanup import CleanupRecord
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_bounds import BOUNDS
 from ksql_spark.statements.base.context import Action, Immediate, Logged, Outcome, Starts, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.queries.termination import Termination
 
 
@@ -56,6 +57,7 @@ def _logged(
     return Logged(f"{verb}/{entity_name}/execute", apply)
 
 
+@handles
 def terminate(statement: Terminate, context: StatementContext) -> Action:
     """End queries for good and remove their state; sinks stay."""
     queries = context.services.queries
@@ -81,6 +83,7 @@ def terminate(statement: Terminate, context: StatementContext) -> Action:
     return replace(action, cleanup=lambda: CleanupRecord(logged=termination.orphans()))
 
 
+@handles
 def pause(statement: Pause, context: StatementContext) -> Action:
     """Stop processing until RESUME; survives a restart."""
     targets = _targets(statement, context)
@@ -88,6 +91,7 @@ def pause(statement: Pause, context: StatementContext) -> Action:
     return _logged(targets, statement, context, "pause", "Query paused.", context.services.queries.pause)
 
 
+@handles
 def resume(statement: Resume, context: StatementContext) -> Action:
     """Continue where PAUSE stopped, or an error; bounds of state that were SET before apply from then on."""
     targets = _targets(statement, context)

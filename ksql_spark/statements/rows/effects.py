@@ -26,12 +26,13 @@ from ksql_spark.kafka.consumer import read_at
 from ksql_spark.metastore.sources import TABLE, DataSource
 from ksql_spark.plan.queries import PersistentQuery
 from ksql_spark.runtime.errors import jobs_reported
+from ksql_spark.runtime.queries.changes.reprocessing import revision_of
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.reprocessing import revision_of
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Change, Edit, Place, Position, WrittenRow
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
 from ksql_spark.statements.base.describe import period_text
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.rows.failed_records import find_entries
 from ksql_spark.statements.rows.tracing import (
     MOST_QUERIES,
@@ -61,6 +62,7 @@ WHERE {where} OR (`OFFSET` IS NOT NULL AND `STEP` = 'Aggregate'
 """
 
 
+@handles
 def explain_record(statement: ExplainRecord, context: StatementContext) -> Action:
     """Find what a record has changed downstream."""
     topic = statement.topic

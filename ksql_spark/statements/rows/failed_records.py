@@ -20,8 +20,8 @@ from ksql_spark.plan.nodes import UnionAll
 from ksql_spark.plan.operations import state_text
 from ksql_spark.plan.queries import Job
 from ksql_spark.plan.stages import Plan
+from ksql_spark.runtime.queries.changes.replay import Replay, Replayed
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.replay import Replay, Replayed
 from ksql_spark.runtime.reading import batch
 from ksql_spark.spark import master
 from ksql_spark.spark.tracing import Position

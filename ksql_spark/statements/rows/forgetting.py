@@ -23,14 +23,15 @@ from ksql_spark.plan.explain import title
 from ksql_spark.plan.nodes import Node
 from ksql_spark.plan.stages import MICROBATCH
 from ksql_spark.plan.text import span_text
-from ksql_spark.runtime.queries.catching_up import CatchingUp
+from ksql_spark.runtime.queries.changes.catching_up import CatchingUp
+from ksql_spark.runtime.queries.changes.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.differences import Place
-from ksql_spark.runtime.queries.forgetting import StateErasure, TopicErasure
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.manager import QueryManager
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, evolves, uses_of
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.base.topics import retention_ms
 from ksql_spark.statements.rows.failed_records import find_entries, writer_id
 from ksql_spark.types import BIGINT, INTEGER, STRING
@@ -41,6 +42,7 @@ _TIMEOUT_S = 30.0
 _SEARCHED = (STRING, INTEGER, BIGINT)
 
 
+@handles
 def forget(statement: Forget, context: StatementContext) -> Action:
     """Remove keys from a table."""
     queries = context.services.queries
@@ -175,7 +177,7 @@ class _Task:
         )
 
     def _late(self) -> int | None:
-        """How many late rows of the keys the processing log has; None: they were not counted."""
+        """How many late rows of the keys the processing log has, or None if they were not counted."""
         query, bound, context = self._query, self._bound, self._context
         stream = context.metastore.find(str(context.config[STREAM_NAME]))
         if query is None or stream is None or bound.groups is None:
@@ -215,7 +217,7 @@ class _Places:
 
         Args:
             count: how many rows of the table were found.
-            late: how many late rows of its query; None: they were not counted.
+            late: how many late rows of its query, or None if they were not counted.
             removed: the outcome where FORGET removes the keys.
             is_done: whether the state has lost the keys.
         """

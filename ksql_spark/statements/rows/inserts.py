@@ -31,9 +31,11 @@ from ksql_spark.runtime.inserts import plain_constraints
 from ksql_spark.runtime.reading.results import api_value, schema_info
 from ksql_spark.schema import LATEST_TIME_MS, ROWTIME
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.types import BIGINT, DATE, DOUBLE, INTEGER, STRING, TIME, TIMESTAMP, VARIANT
 
 
+@handles
 def insert_values(statement: InsertValues, context: StatementContext) -> Action:
     """Write records, all of which are checked before the first is sent; literals need no Spark."""
     if not context.config["ksql.insert.into.values.enabled"]:

@@ -20,11 +20,11 @@ from ksql_spark.kafka.transactions import Written
 from ksql_spark.metastore.serdes import serdes
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import PersistentQuery
-from ksql_spark.runtime.queries import verification
+from ksql_spark.runtime.queries.changes import verification
+from ksql_spark.runtime.queries.changes.replay import Trial
+from ksql_spark.runtime.queries.changes.reprocessing import Additions, Corrections
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.managed import ManagedQuery
-from ksql_spark.runtime.queries.replay import Trial
-from ksql_spark.runtime.queries.reprocessing import Additions, Corrections
 from ksql_spark.runtime.reading.stored_row import split_key
 from ksql_spark.runtime.reading.view import stored_rows
 from ksql_spark.schema import ROWTIME
@@ -32,6 +32,7 @@ from ksql_spark.spark.batch import evaluate_rows
 from ksql_spark.spark.replay import Counted
 from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.definitions.describe_evolution import samples_of
 from ksql_spark.statements.rows import failed_records
 from ksql_spark.statements.rows.failed_records import (
@@ -64,6 +65,7 @@ FROM (SELECT * FROM LATE ROWS OF `X`) WHERE `OMITTED` = 0;
 _AT_ONCE = 1_000
 
 
+@handles
 def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     """Compute the rows of a table's closed windows again, and write those that differ."""
     first_ms = 0 if statement.first is None else analyzer.moment_ms(statement.first)
@@ -82,6 +84,7 @@ def reprocess(statement: Reprocess, context: StatementContext) -> Action:
     )
 
 
+@handles
 def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Action:
     """Compute the rows again that rows came too late for."""
     check_known_queries(statement, context)
@@ -91,6 +94,7 @@ def replay_late_rows(statement: ReplayLateRows, context: StatementContext) -> Ac
     return _replay(statement, query, query.logical, _LATE, context)
 
 
+@handles
 def replay_errors(statement: ReplayErrors, context: StatementContext) -> Action:
     """Compute the rows of failed records again; without state, send the records through their query."""
     query = context.services.queries.find(statement.query_id)
@@ -143,7 +147,7 @@ class _Asked:
 
     Args:
         records: those that the processing log names.
-        trial: of failed ones; None: they were late, and nothing says which of these were put back.
+        trial: of failed ones, or None if they were late, and nothing says which of these were put back.
     """
 
     def __init__(self, records: Records, trial: Trial | None) -> None:
@@ -336,7 +340,7 @@ class _Task:
     Args:
         query: what maintains it.
         recomputation: the batch.
-        condition: which keys and windows are asked for; None: all.
+        condition: which keys and windows are asked for, or None for all.
         context: of the statement.
     """
 

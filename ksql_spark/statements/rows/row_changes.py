@@ -12,12 +12,13 @@ from ksql_spark.analyzer import BoundChange, BoundRow
 from ksql_spark.analyzer.rows.inserts import violation
 from ksql_spark.entities.commands import RowsChanged
 from ksql_spark.expressions import ColumnRef, Expression, transform
-from ksql_spark.grammar.statements.rows import DeleteRows, RowChange, TruncateTable, UpdateRows
+from ksql_spark.grammar.statements.rows import DeleteRows, TruncateTable, UpdateRows
 from ksql_spark.kafka.record_limits import Record, RecordLimits
 from ksql_spark.metastore.serdes import writing_serdes
 from ksql_spark.runtime.reading import pull
 from ksql_spark.runtime.reading.view import View
 from ksql_spark.statements.base.context import Action, Immediate, Services, StatementContext
+from ksql_spark.statements.base.handlers import handles
 from ksql_spark.statements.rows.inserts import checked_values, failing_at, to_evaluate
 
 #: how long to wait for all rows of the table, seconds
@@ -25,7 +26,8 @@ TIMEOUT_S = 30.0
 _WORDS = {UpdateRows: "UPDATE", DeleteRows: "DELETE", TruncateTable: "TRUNCATE"}
 
 
-def change_rows(statement: RowChange, context: StatementContext) -> Action:
+@handles
+def change_rows(statement: DeleteRows | TruncateTable | UpdateRows, context: StatementContext) -> Action:
     """Write the rows again with other values, or a tombstone for each."""
     queries = {query.sink: query.id for query in context.queries}
     change = analyzer.bind_row_change(statement, context.metastore, context.config, queries)

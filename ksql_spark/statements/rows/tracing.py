@@ -39,6 +39,7 @@ from ksql_spark.schema_registry import SchemaRegistry
 from ksql_spark.spark import tracing
 from ksql_spark.spark.tracing import Place, Position, TracedRecords
 from ksql_spark.statements.base.context import Action, Immediate, StatementContext, uses_of
+from ksql_spark.statements.base.handlers import handles
 
 #: how many of the first, and of the last records of a query are listed, and how many are followed
 MOST, MOST_FOLLOWED = 100, 50
@@ -46,6 +47,7 @@ MOST, MOST_FOLLOWED = 100, 50
 MOST_QUERIES, MOST_SECONDS = 20, 120
 
 
+@handles
 def explain_row(statement: ExplainRow, context: StatementContext) -> Action:
     """Find the records of a query's topics that made a row, or where they were dropped."""
     sink = context.metastore.find_sink(statement.name)  # outside Kafka: its rows are those of its source
@@ -315,7 +317,7 @@ def _columns(places: Sequence[Place], source: DataSource, context: StatementCont
 def columns_at(
     source: DataSource, position: Position, context: StatementContext
 ) -> tuple[int, Decoded | None] | None:
-    """The event time of a record (epoch ms) and its columns, None if it cannot be read; None: it is gone."""
+    """The event time (epoch ms) of a record and its columns, if it can be read; None if it is gone."""
     return _decoded([position], source, context).get(position)
 
 

@@ -58,7 +58,7 @@ def create(cache: MetadataCache | None = None) -> LanguageServer:
     """Create the language server.
 
     Args:
-        cache: what a server of ours has; None: there is none.
+        cache: what a server of ours has, or None.
     """
     server = LanguageServer("ksql-spark", __version__)
 

@@ -85,7 +85,7 @@ class SqlTest:
         end: its last line.
         steps: in their order, those before the first test of the file included; lines are those of the file.
         server: properties of the engine.
-        expected_error: ksqlDB's class name of the expected error; None: it must pass.
+        expected_error: ksqlDB's class name of the expected error, or None if it must pass.
         expected_message: what the error's text must contain; empty: anything.
         equivalents: changes of its queries that make no difference, as ``--mutate`` shows them.
     """

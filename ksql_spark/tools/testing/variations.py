@@ -44,8 +44,8 @@ class Step:
     Attributes:
         part: the statement; of INSERT INTO … VALUES with several rows, there is a step for each row. Or a
             restart of the engine.
-        source: what the row is written to; None: it is another statement, or must stay where it is.
-        key: the text of the row's key; None: it has none.
+        source: what the row is written to, or None if it is another statement, or must stay where it is.
+        key: the text of the row's key, or None if it has none.
         time_ms: the row's event time; None: that at which it is written.
         at: its number in the test as written.
         is_of_table: whether it is a row of a table, where a later row of a key replaces an earlier one.
@@ -69,7 +69,7 @@ class Input:
 
     Attributes:
         steps: its statements, and restarts, without SELECT, PRINT and whatever compares something.
-        first_query: the number of the first step after the first query; None: there is none.
+        first_query: the number of the first step after the first query, or None.
         grace_ms: how late rows may be for all queries; None: no query has windows or the like.
         final: results whose rows appear when a window closes, which each partition decides for itself.
         replayed: the steps with all queries after all rows; the same steps where that may change results.

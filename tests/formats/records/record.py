@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksql_spark.formats import Serde, SerdeSpec, bind
-from ksql_spark.formats.protobuf_wire import LENGTH, VARINT, varint, zigzag
+from ksql_spark.formats.protobuf.wire import LENGTH, VARINT, varint, zigzag
 from ksql_spark.schema import Column
 from ksql_spark.types import SqlType
 from tests.analyzer.registry import FakeRegistry

@@ -23,7 +23,7 @@ from ksql_spark.engine import Engine, Request
 from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import TopicReader
 from ksql_spark.runtime.queries import differences
-from ksql_spark.runtime.queries.session_rows import delete_session_rows
+from ksql_spark.runtime.queries.runs.session_rows import delete_session_rows
 from ksql_spark.services.broker import EmbeddedBroker
 from ksql_spark.spark import sinks
 from ksql_spark.spark.session import SparkProcess

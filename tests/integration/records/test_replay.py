@@ -103,7 +103,7 @@ def test_records_are_replayed_by_the_current_version(
         WRITE(writer, records)
 
     with monkeypatch.context() as broken:
-        broken.setattr("ksql_spark.runtime.queries.replay._RECORDS", 1)
+        broken.setattr("ksql_spark.runtime.queries.changes.replay._RECORDS", 1)
         broken.setattr(TransactionalWriter, "write", write)
         with pytest.raises(KsqlError, match="it is gone"):
             server.replay(f"REPLAY ERRORS OF {query} WHERE attempt = 1;")

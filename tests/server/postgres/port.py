@@ -15,7 +15,7 @@ import psycopg
 from ksql_spark.config import Config
 from ksql_spark.engine import Request, ResultColumn, Row
 from ksql_spark.server.host import Host
-from ksql_spark.server.postgres import catalog_process
+from ksql_spark.server.postgres.catalog import process as catalog_process
 from ksql_spark.server.postgres.listener import PostgresListener
 from ksql_spark.server.protocol.connections import DEFAULT_LIMITS
 from ksql_spark.server.security.access import Logins

@@ -36,10 +36,14 @@ from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.entities.schemas import FieldInfo
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.reading.results import Rows
-from ksql_spark.server.postgres import catalog, catalog_process, statements, values
-from ksql_spark.server.postgres.catalog import Catalog, Session
-from ksql_spark.server.postgres.failures import CatalogError, error_fields
-from ksql_spark.server.postgres.statements import Kind, statement_of
+from ksql_spark.server.postgres.catalog import catalog
+from ksql_spark.server.postgres.catalog import process as catalog_process
+from ksql_spark.server.postgres.catalog.catalog import Catalog, Session
+from ksql_spark.server.postgres.session import statements
+from ksql_spark.server.postgres.session.errors import error_fields
+from ksql_spark.server.postgres.session.statements import Kind, statement_of
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import CatalogError
 from ksql_spark.server.security.passwords import hash_password
 from ksql_spark.types import (
     BIGINT,

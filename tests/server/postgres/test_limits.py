@@ -23,9 +23,10 @@ import pytest
 from ksql_spark import deadline, grammar
 from ksql_spark.engine import ResultColumn, Row
 from ksql_spark.errors import KsqlError
-from ksql_spark.server.postgres import execution, parameters, statements, values
-from ksql_spark.server.postgres.failures import Failure
-from ksql_spark.server.postgres.relations import relations
+from ksql_spark.server.postgres.session import execution, parameters, statements
+from ksql_spark.server.postgres.text.relations import relations
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import Failure
 from ksql_spark.server.security.authentication import ANYBODY, Principal
 from ksql_spark.types import BIGINT
 from tests.server.fake_engine import FakeStream

@@ -15,11 +15,13 @@ from ksql_spark.entities.catalog import ArgumentInfo
 from ksql_spark.entities.sources import IndexInfo
 from ksql_spark.functions import registry
 from ksql_spark.instants import INTERVAL_FIELDS
-from ksql_spark.server.postgres import labels, statements, values
-from ksql_spark.server.postgres.catalog import Answer, Catalog, Session, is_function
-from ksql_spark.server.postgres.failures import CatalogError
-from ksql_spark.server.postgres.statements import Kind, statement_of
-from ksql_spark.server.postgres.values import BOOL, INT4, INT8, TEXT, PgType
+from ksql_spark.server.postgres.catalog.catalog import Answer, Catalog, Session, is_function
+from ksql_spark.server.postgres.session import statements
+from ksql_spark.server.postgres.session.statements import Kind, statement_of
+from ksql_spark.server.postgres.text import labels
+from ksql_spark.server.postgres.values import values
+from ksql_spark.server.postgres.values.failures import CatalogError
+from ksql_spark.server.postgres.values.values import BOOL, INT4, INT8, TEXT, PgType
 from ksql_spark.types import BIGINT, INTEGER, STRING, Field, Struct
 from tests.server.fake_engine import UCASE, FakeStream, described
 from tests.server.postgres.port import SOON_S, Port

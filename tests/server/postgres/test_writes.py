@@ -14,11 +14,11 @@ import pytest
 import sqlalchemy
 
 from ksql_spark.engine import ResultColumn, Row
-from ksql_spark.server.postgres.copy_in import CopyIn
-from ksql_spark.server.postgres.copying import BINARY_END, BINARY_HEAD, CopyOptions
-from ksql_spark.server.postgres.portals import Column
-from ksql_spark.server.postgres.statements import Kind, statement_of
-from ksql_spark.server.postgres.values import DATE, FLOAT8, INT4, JSON, TEXT, array_of
+from ksql_spark.server.postgres.session.statements import Kind, statement_of
+from ksql_spark.server.postgres.values.values import DATE, FLOAT8, INT4, JSON, TEXT, array_of
+from ksql_spark.server.postgres.wire.columns import Column
+from ksql_spark.server.postgres.wire.copy_in import CopyIn
+from ksql_spark.server.postgres.wire.copying import BINARY_END, BINARY_HEAD, CopyOptions
 from ksql_spark.types import BIGINT, STRING, VARIANT
 from tests.server.fake_engine import FakeStream
 from tests.server.postgres.port import Port

@@ -11,9 +11,9 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.errors import data_loss, partitions_changed
-from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.topics import QueryTopics
+from ksql_spark.runtime.queries.watching import watcher as query_watcher
 from tests.statements.world import FakeSparkQuery, World
 from tests.waiting import until
 

@@ -12,8 +12,8 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.errors import classify, reason
-from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.watching import watcher as query_watcher
 from ksql_spark.spark import jvm
 from tests.log_records import logged_error
 from tests.statements.world import FakeSparkQuery, World

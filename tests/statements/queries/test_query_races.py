@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
+from ksql_spark.runtime.queries.watching import watcher as query_watcher
 from tests.statements.world import World
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ import pytest
 
 from ksql_spark.errors import KsqlError
 from ksql_spark.runtime.errors import is_state_unreadable
-from ksql_spark.runtime.queries import watcher as query_watcher
+from ksql_spark.runtime.queries.watching import watcher as query_watcher
 from tests.statements.world import World
 from tests.waiting import until
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from ksql_spark.errors import KsqlError
-from ksql_spark.runtime.queries import removals
-from ksql_spark.runtime.queries.removals import PendingRemovals
+from ksql_spark.runtime.queries.watching import removals
+from ksql_spark.runtime.queries.watching.removals import PendingRemovals
 from tests.statements.world import World
 from tests.waiting import until
 

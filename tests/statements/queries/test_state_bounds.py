@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ksql_spark.runtime.queries import watcher as query_watcher
 from ksql_spark.runtime.queries.managed import ManagedQuery
 from ksql_spark.runtime.queries.state_bounds import StateBounds
+from ksql_spark.runtime.queries.watching import watcher as query_watcher
 from tests.statements.world import FakeSparkQuery, World
 from tests.waiting import until
 

@@ -20,8 +20,8 @@ from ksql_spark.kafka.admin import KafkaAdmin
 from ksql_spark.kafka.consumer import Record
 from ksql_spark.plan.trees import keeps_places
 from ksql_spark.runtime.errors import QueryError
-from ksql_spark.runtime.queries import removals
 from ksql_spark.runtime.queries.states import Event
+from ksql_spark.runtime.queries.watching import removals
 from ksql_spark.runtime.reading.push import PushResult
 from ksql_spark.runtime.reading.push_limit import PushLimit
 from ksql_spark.runtime.reading.topic_feeds import Batch, Feeds, PushMemory, Readers, Subscription

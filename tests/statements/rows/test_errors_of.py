@@ -15,9 +15,9 @@ from ksql_spark.engine.bootstrap.processing_log import create_log_stream
 from ksql_spark.engine.query_service import QueryService
 from ksql_spark.engine.request import Request
 from ksql_spark.errors import KsqlError
+from ksql_spark.runtime.queries.changes.replay import Replayed
 from ksql_spark.runtime.queries.differences import Differences
 from ksql_spark.runtime.queries.figures import QueryFigures
-from ksql_spark.runtime.queries.replay import Replayed
 from ksql_spark.spark.processing_log import create_stream
 from ksql_spark.spark.tracing import Position
 from ksql_spark.statements.rows import failed_records, reprocessing

@@ -12,7 +12,7 @@ from ksql_spark.engine.request import Request
 from ksql_spark.entities.commands import RowsForgotten
 from ksql_spark.errors import KsqlError
 from ksql_spark.kafka.consumer import Record
-from ksql_spark.runtime.queries import catching_up
+from ksql_spark.runtime.queries.changes import catching_up
 from ksql_spark.runtime.queries.checkpoints import Forgotten
 from ksql_spark.runtime.queries.differences import Place
 from ksql_spark.runtime.queries.states import Event

@@ -1,0 +1,1 @@
+"""Protobuf, with and without schemas in a registry."""

@@ -1,0 +1,1 @@
+"""PostgreSQL's functions, for clients of its protocol."""

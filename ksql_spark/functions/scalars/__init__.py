@@ -1,0 +1,1 @@
+"""Functions of one row, by what they take."""

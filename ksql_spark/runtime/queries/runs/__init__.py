@@ -1,0 +1,1 @@
+"""A run of a query, from its start to its end."""

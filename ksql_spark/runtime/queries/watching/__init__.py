@@ -1,0 +1,1 @@
+"""What looks after running queries: their failures, their state, the end of Spark."""

@@ -1,0 +1,1 @@
+"""Queries of PostgreSQL's catalog, which sqlite answers in processes with limits."""

@@ -1,0 +1,1 @@
+"""What a client does on a connection: statements, portals, cursors, settings."""

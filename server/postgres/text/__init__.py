@@ -1,0 +1,1 @@
+"""Statements in PostgreSQL's words, and the same in KSQL."""

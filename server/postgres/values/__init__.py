@@ -1,0 +1,1 @@
+"""Values, names and errors as PostgreSQL's clients know them."""

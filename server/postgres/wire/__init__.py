@@ -1,0 +1,1 @@
+"""Bytes from and to a client: messages, and the rows of COPY."""
