@@ -82,6 +82,7 @@ class Tasks:
         keeps_partition: what is written to an internal topic stays in the partition that it came from.
         takes_left_first: rows of the left input come first at equal times; otherwise rows of the right one,
             which may be a table.
+        feeds_task: the next operation handles each row in the task that makes it; ROWPARTITION tells it.
     """
 
     partitions: int
@@ -94,6 +95,7 @@ class Tasks:
     has_heartbeat: bool = False
     keeps_partition: bool = False
     takes_left_first: bool = False
+    feeds_task: bool = False
 
     @property
     def ignored_have_turns(self) -> bool:

@@ -110,7 +110,8 @@ def _inputs(node: Node, context: Context) -> Iterator[Built]:
         below = replace(context, is_first=is_first, completes=completes, says=_signs(node, context))
         if operations.keeps_state(node) and below.says is None:  # else it is a filter without state
             is_needed = stays(node) and operations.operators_below(node) > 0
-            below = replace(below, tasks=replace(below.tasks, keeps_partition=is_needed))
+            tasks = replace(below.tasks, keeps_partition=is_needed, feeds_task=is_needed)
+            below = replace(below, tasks=tasks)
         if operations.unfiltered(node, child) is child or below.says is not None:
             yield _built(child, below)
         elif isinstance(child, nodes.Filter):

@@ -249,7 +249,10 @@ class Carried:
         """The columns of ``frame``, whose visible ones are those of ``schema``."""
         time = event_time_column(frame.columns)
         all_types = {**PSEUDO_COLUMNS, **WINDOW_BOUNDS, NULL_KEY: BOOLEAN, **column_types(schema)}
-        names = [n for n in frame.columns if n in all_types and n not in (time, FORWARDED_HEADERS)]
+        others = {time, FORWARDED_HEADERS}
+        if context.tasks.feeds_task:  # then it is the task, and not where the row was read
+            others.add(ROWPARTITION)
+        names = [n for n in frame.columns if n in all_types and n not in others]
         added = (n for n in passed_through(context) if n not in (*PASSED_THROUGH, *names))
         return cls(time, {name: all_types[name] for name in names}, tuple(added))
 

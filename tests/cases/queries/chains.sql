@@ -519,3 +519,40 @@ INSERT INTO clicks (ROWTIME, shop, n) VALUES (40000, 'd', 6);
 -- ends  | shops | clicks
 -- 10000 | 2     | 5
 -- 20000 | 1     | 1
+
+--@test: rows of one group come from several partitions, and stay in the task of their group
+CREATE STREAM s (k STRING KEY, a INT, v INT)
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 4);
+CREATE TABLE of_best AS
+  SELECT a, SUM(v) AS total
+  FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY v DESC) AS p, v FROM s QUALIFY p <= 2) b
+  GROUP BY a EMIT CHANGES;
+CREATE TABLE best WITH (KEY_FORMAT = 'JSON') AS
+  SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY v DESC) AS p, v, b
+  FROM (SELECT a, v, LAG(v) OVER (PARTITION BY a ORDER BY ROWTIME) AS b FROM s) o QUALIFY p <= 2 EMIT CHANGES;
+CREATE TABLE of_over AS
+  SELECT a, COUNT(*) AS n, COUNT(b) AS later
+  FROM (SELECT a, v, LAG(v) OVER (PARTITION BY a ORDER BY ROWTIME) AS b FROM s) o GROUP BY a EMIT CHANGES;
+CREATE TABLE of_distinct AS
+  SELECT a, COUNT(*) AS n
+  FROM (SELECT DISTINCT ON (a) a, v FROM s WITHIN 1 HOUR) d GROUP BY a EMIT CHANGES;
+INSERT INTO s (ROWTIME, k, a, v) VALUES (1000, 'a', 1, 5);
+INSERT INTO s (ROWTIME, k, a, v) VALUES (2000, 'b', 1, 7);
+INSERT INTO s (ROWTIME, k, a, v) VALUES (3000, 'c', 1, 6);
+INSERT INTO s (ROWTIME, k, a, v) VALUES (4000, 'd', 1, 1);
+--@restart
+INSERT INTO s (ROWTIME, k, a, v) VALUES (7200000, 'e', 1, 2);
+INSERT INTO s (ROWTIME, k, a, v) VALUES (7200001, 'f', 1, 3);
+--@output OF_BEST folded
+-- a | total
+-- 1 | 13
+--@output BEST folded
+-- a | p | v
+-- 1 | 1 | 7
+-- 1 | 2 | 6
+--@output OF_OVER folded
+-- a | n | later
+-- 1 | 6 | 5
+--@output OF_DISTINCT folded
+-- a | n
+-- 1 | 2
