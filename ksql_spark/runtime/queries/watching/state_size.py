@@ -11,6 +11,8 @@ from ksql_spark.runtime.queries.managed import ManagedQuery
 
 #: so many blocks a look-up are too many, unless they are few: a query that has just started reads each once
 MOST_READS, MANY_BLOCKS = 0.5, 10_000
+#: with fewer look-ups, what is read is read by scans and compaction
+FEW_LOOKUPS = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class StateSize:
         >>> StateSize(20_000_000, 10**9, "2026-01-01T00:00:00Z", 40_000, 61_000).outgrown
         'RocksDB read 61,000 blocks from files for 40,000 look-ups: the state has outgrown its memory'
         """
-        if self.blocks_read < MANY_BLOCKS or self.blocks_read < self.lookups * MOST_READS:
+        if self.lookups < FEW_LOOKUPS or self.blocks_read < max(MANY_BLOCKS, self.lookups * MOST_READS):
             return None
         work = f"{self.blocks_read:,} blocks from files for {self.lookups:,} look-ups"
         return f"RocksDB read {work}: the state has outgrown its memory"
