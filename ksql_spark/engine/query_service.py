@@ -7,7 +7,7 @@ import functools
 import random
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -534,7 +534,7 @@ class QueryService:
         self,
         compute: Callable[[], Computed],
         plan: Read,
-        sources: Iterable[DataSource],
+        sources: Sequence[DataSource],
         request: Request,
         catalog: _Catalog,
         settings: Hashable | None,
@@ -547,11 +547,13 @@ class QueryService:
         is_set = any(config.canonical(name) == STALENESS for name in request.properties)
         effective = catalog.config.with_values(request.properties) if is_set else catalog.config
         all_written = self._services.producer.written
+        # what was written to the topics of a pattern is not looked up
+        staleness_ms = 0 if any(s.topic_pattern for s in sources) else shared_staleness_ms(effective)
         return self._results.get(
             key,
             compute,
             request.cancelled,
-            shared_staleness_ms(effective) / 1000,
+            staleness_ms / 1000,
             lambda: {topic: dict(all_written.get(topic, ())) for topic in topics},
         )
 

@@ -178,6 +178,22 @@ def test_who_takes_older_results_gets_them_unless_this_server_has_written(client
     assert clients.ask(LONG_S).result() == [2]
 
 
+def test_an_error_is_not_kept_for_others(clients: Clients) -> None:
+    clients.table.may_end.set()
+    clients.table.error = KsqlError("INTERNAL", reason="it failed")
+    with pytest.raises(KsqlError, match="it failed"):
+        clients.ask(LONG_S).result()
+    clients.table.error = None
+    assert clients.ask(LONG_S).result() == [0]
+
+
+def test_few_results_are_kept(clients: Clients) -> None:
+    clients.table.may_end.set()
+    for number in range(200):
+        clients.ask(LONG_S, key=str(number)).result()
+    assert len(clients.shared._begun) == 64
+
+
 def test_only_a_property_that_was_set_allows_older_results() -> None:
     assert shared_staleness_ms(Config({})) == 0
     assert shared_staleness_ms(Config({STALENESS: 1000})) == 1000

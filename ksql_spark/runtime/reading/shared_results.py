@@ -24,11 +24,15 @@ from ksql_spark.functions.spec import Category
 from ksql_spark.metastore.sources import DataSource
 from ksql_spark.plan.queries import Lookup, Read
 from ksql_spark.runtime.reading.freshness import Ends
-from ksql_spark.runtime.reading.results import Computed, Shareable
+from ksql_spark.runtime.reading.results import Computed, PullResult, Shareable
 from ksql_spark.schema import Schema
 
 #: how often a client that waits is looked after, and how late a computation that nobody wants ends, seconds
 _CHECK_S = 0.2
+#: how many clients wait for others' results at once, each in a thread; the rest compute their own
+_WAITING = 32
+#: how many results are kept for clients that take older ones
+_KEPT = 64
 #: how fresh a result must be
 STALENESS = "ksql.query.pull.max.staleness.ms"
 
@@ -61,9 +65,9 @@ class _Computation:
     stop: Callable[[], None] = lambda: None
 
     def has_clients_without(self, client: threading.Event) -> bool:
-        """Whether others wait for it after a client has gone."""
+        """Whether others wait for its result after a client has gone."""
         client.set()
-        return not all(each.is_set() for each in self.clients)
+        return not self.is_done and not all(each.is_set() for each in self.clients)
 
     def interruption(self) -> str | None:
         """The condition that ends it: nobody waits for it."""
@@ -78,6 +82,7 @@ class SharedResults:
         #: by key: those that have not begun, and the last ones that have
         self._next: dict[Hashable, _Computation] = {}
         self._begun: dict[Hashable, _Computation] = {}
+        self._waiting = 0
 
     def get(
         self,
@@ -101,7 +106,7 @@ class SharedResults:
         Raises:
             KsqlError: STATEMENT_CANCELLED; as ``compute``.
         """
-        if key is not None:
+        if key is not None and self._waiting < _WAITING:
             shared = self._joined(key, cancelled, staleness_s, written)
             if not shared.is_done:
                 return self._run(key, shared, compute, cancelled)
@@ -127,6 +132,8 @@ class SharedResults:
             is_recent = shared is not None and now - shared.began_at < staleness_s
             if shared is None or not is_recent or shared.written != written():
                 shared = self._next.setdefault(key, _Computation())
+            if shared.is_done:
+                return shared
             shared.clients.append(cancelled)
             while not shared.is_done and not cancelled.is_set():
                 before = self._begun.get(key)
@@ -135,7 +142,9 @@ class SharedResults:
                     shared.kept_until = shared.began_at + staleness_s
                     self._begun[key] = self._next.pop(key)
                     return shared
+                self._waiting += 1
                 self._changed.wait(_CHECK_S)
+                self._waiting -= 1
             is_last = shared.interruption() is not None
             if is_last and self._next.get(key) is shared:
                 del self._next[key]
@@ -171,8 +180,12 @@ class SharedResults:
     def _end(self, key: Hashable, computation: _Computation, result: Shareable) -> None:
         with self._changed:
             computation.is_done, computation.result = True, result
-            if key is not None and (result is None or computation.kept_until <= time.monotonic()):
+            is_kept = isinstance(result, PullResult) and computation.kept_until > time.monotonic()
+            if key is not None and not is_kept:
                 del self._begun[key]
+            kept = [each for each, begun in self._begun.items() if begun.is_done]
+            for oldest in kept[: max(len(kept) - _KEPT, 0)]:
+                del self._begun[oldest]
             self._changed.notify_all()
 
 
