@@ -38,8 +38,8 @@ STALENESS = "ksql.query.pull.max.staleness.ms"
 
 
 def shared_staleness_ms(config: Config) -> int:
-    """How old a shared result may be, milliseconds; if the property was not set, it is current."""
-    return int(config[STALENESS]) if config.is_set(STALENESS) else 0
+    """How old a shared result may be, milliseconds: 0 if the property was not set, or is null."""
+    return int(config[STALENESS] or 0) if config.is_set(STALENESS) else 0
 
 
 @dataclasses.dataclass(eq=False)
