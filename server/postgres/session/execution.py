@@ -348,13 +348,13 @@ class Execution:
             request.cancelled.set()
             start.add_done_callback(self._abandon)
             raise
+        portal.batches = self._rows(stream)
+        await anext(portal.batches)  # only what has begun closes the stream at its end
         if stream.kind == "PUSH":
             self.settings.resumed_at = None
         await self._channel.work_on(note_query, self.principal, stream, request)
         portal.columns = columns_of(stream.columns, portal.prepared.statement.labels)
-        portal.batches = self._rows(stream)
         portal.tokens = None, request.continuation_token
-        await anext(portal.batches)  # only what has begun closes the stream at its end
 
     def _abandon(self, started: asyncio.Future[QueryStream]) -> None:
         """Close a query that has started after it was cancelled."""

@@ -50,6 +50,16 @@ BEGINNINGS: Mapping[str, tuple[tuple[str, ...], bool]] = {
         ("a", "b", "v"),
         True,
     ),
+    "(SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY v, ROWTIME) AS p, b, v FROM s QUALIFY p < 3) o": (
+        ("a", "b", "v"),
+        True,
+    ),
+    # rows of several partitions: only what does not depend on their order
+    "(SELECT b, COUNT(*) OVER (PARTITION BY b ORDER BY ROWTIME) AS n FROM s) o": (("b", "n"), False),
+    "(SELECT k, a, v, LAG(v, 1, 0) OVER (PARTITION BY k ORDER BY ROWTIME) AS w FROM s) o": (
+        ("a", "v", "w"),
+        False,
+    ),
     "(SELECT r.k AS k, a, c, v FROM r JOIN t ON r.k = t.k) o": (("a", "c", "v"), True),
     "(SELECT s.k AS k, a, e, v FROM s JOIN t ON s.k = t.k JOIN u ON t.c = u.c) o": (("a", "e", "v"), False),
 }
@@ -75,7 +85,7 @@ def chain(rng: random.Random) -> tuple[str, str]:
     text = ""
     for step in range(steps):
         # the first group may be that of the operation below, whose rows then stay in their task
-        has_key = not step and "QUALIFY" not in rows
+        has_key = not step and (rows in ("s", "r") or " k," in rows)
         group = "k" if has_key and rng.random() < 0.25 else rng.choice(columns)
         expression = group if group == "k" or rng.random() < 0.5 else f"{group} % {rng.randint(2, 5)}"
         calls = [f"COUNT(*) AS n{step}", f"SUM({rng.choice(columns)}) AS x{step}"]
@@ -88,7 +98,7 @@ def chain(rng: random.Random) -> tuple[str, str]:
         rows, is_table = f"({text}) q{step}", True
         made = tuple(call.rsplit(" ", 1)[1] for call in calls)
         columns = made if group == "k" else (f"g{step}", *made)
-    return f"{text} EMIT CHANGES", text
+    return f"{text} EMIT CHANGES", text.replace("ROWTIME", "ts")
 
 
 def inserts(rng: random.Random, part: int) -> Iterator[tuple[str, list[Any]]]:

@@ -270,6 +270,19 @@ def test_a_query_without_rows_ends_when_its_client_goes_or_cancels(
     connection.close()
 
 
+def test_a_query_that_is_cancelled_when_it_has_just_started_ends(
+    port: Port, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancelled(*_: object) -> None:
+        raise KsqlError("STATEMENT_CANCELLED")
+
+    monkeypatch.setattr(execution, "note_query", cancelled)
+    with port.connect() as connection, pytest.raises(psycopg.errors.QueryCanceled):
+        connection.execute("SELECT * FROM slow ORDER BY 1")
+    (stream,) = port.engine.streams
+    assert stream.closed.wait(SOON_S)
+
+
 @pytest.mark.parametrize(
     "text",
     [
