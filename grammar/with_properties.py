@@ -51,6 +51,7 @@ PROPERTIES: dict[str, Rule] = {
     "KEY_SCHEMA_ID": Rule("integer"),
     "LAKE": Rule("string", frozenset({CREATE})),
     "LATENESS": Rule("string"),
+    "MAX_AHEAD": Rule("string"),
     "ORDER": Rule("string", frozenset({CREATE_AS, INSERT}), choices=("arrival", "event-time")),
     # each partition costs the broker files and memory, so a larger number could bring it down
     "PARTITIONS": Rule("integer", least=1, most=10_000),

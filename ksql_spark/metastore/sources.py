@@ -102,6 +102,7 @@ class DataSource:
         is_replicated: a table that every task of a join keeps as a whole (an extension of ksqlDB).
         constraints: what rows of its topic must meet.
         lateness_ms: the GRACE PERIOD of windows over it that have none, or None for ksqlDB's default.
+        max_ahead_ms: how far a stream's event times may be ahead of the clock; None: as far as they are.
         history_ms: how long a table's topic keeps all changes at least; None: as the broker does.
         archive: the folder with the records that its topic has no more.
         dropped: columns that only rows of earlier versions have, which are still in its topic.
@@ -125,6 +126,7 @@ class DataSource:
     is_replicated: bool = False
     constraints: tuple[Constraint, ...] = ()
     lateness_ms: int | None = None
+    max_ahead_ms: int | None = None
     history_ms: int | None = None
     archive: str | None = None
     dropped: tuple[Column, ...] = ()

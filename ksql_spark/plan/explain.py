@@ -243,12 +243,15 @@ def _details(node: Node, plan: Plan) -> Details:
     idle = span_text(plan.idle_ms) if plan.idle_ms and operations.waits(node) else None
     match node:
         case nodes.Source(source):
-            lateness = None if source.lateness_ms is None else span_text(source.lateness_ms)
+            lateness, ahead = (
+                None if ms is None else span_text(ms) for ms in (source.lateness_ms, source.max_ahead_ms)
+            )
             return [
                 ("", name_text(source.name)),
                 ("Topic", source.topic),
                 ("Envelope", source.envelope),
                 ("Lateness", lateness),
+                ("Max ahead", ahead),
                 ("Constraints", ", ".join(c.text for c in source.constraints)),
                 ("Window", windowing_text(node.window)),
             ]

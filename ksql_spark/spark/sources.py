@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from ksql_spark import topic_patterns
-from ksql_spark.expressions import ColumnRef, Expression
+from ksql_spark.expressions import Call, ColumnRef, Expression
 from ksql_spark.formats import RecordSpec, Serde
 from ksql_spark.functions.lowering import lower
 from ksql_spark.functions.spark_text import string
@@ -34,13 +34,14 @@ from ksql_spark.schema import (
 from ksql_spark.spark import archives
 from ksql_spark.spark.frames import Transformations, event_time_column, quoted
 from ksql_spark.spark.processing_log import QueryLog
-from ksql_spark.types import STRING, TIMESTAMP
+from ksql_spark.types import BIGINT, STRING, TIMESTAMP
 
 #: ends of loggers' names
 DESERIALIZER, TIMESTAMPS = "KsqlTopic.Source.deserializer", "KsqlTopic.Source"
 CONSTRAINTS = "KsqlTopic.Source.constraints"
 VIOLATION = "A record was dropped because it violates a constraint."
 NO_TIME = "A record was dropped because it has no event time."
+TOO_EARLY = "A record was left out because its time has not come."
 NOT_A_TIME = "The column that TIMESTAMP names is NULL, negative, too large, or does not fit its format."
 NO_TIMESTAMP = "The record has no timestamp of Kafka, or one that is negative or too large."
 #: the header in internal topics that PartitionBuffer.java reads
@@ -272,6 +273,8 @@ def decode(
     named = (f"{text} AS {quoted(name)}" for name, text in hidden.items() if name not in names_of_columns)
     rows.select(*columns, *copies, *named)
     rows.filter(_usable(event_time_column(hidden), source, prefix, log, bool(setting(STOPS_ON_NO_TIME))))
+    if source.max_ahead_ms is not None:
+        rows.filter(_has_come(event_time_column(hidden), source, prefix, log))
     if source.constraints and not has_unchanged:
         rows.filter(allowed(source, prefix, log))
     return rows.frame()
@@ -300,14 +303,27 @@ def is_time(text: str) -> str:
 
 def _usable(time: str, source: DataSource, prefix: str, log: QueryLog | None, stops: bool) -> str:
     """Text: whether a row, whose event time is the column ``time``, has one that is usable (§5.7)."""
-    is_usable, why = is_time(time), NOT_A_TIME if source.timestamp else NO_TIMESTAMP
-    if log is not None:
-        row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
-        log = log.of_topic(None if _has_no_place(source, prefix) else source.topic)
-        is_usable += f" OR {log.failed(TIMESTAMPS, NO_TIME, why, log.record(row))}"
+    why = NOT_A_TIME if source.timestamp else NO_TIMESTAMP
+    is_usable = is_time(time) + _reported(source, prefix, log, NO_TIME, why)
     if stops:
         is_usable += f" OR {stopped_for_time(source.topic, why)}"
     return is_usable
+
+
+def _has_come(time: str, source: DataSource, prefix: str, log: QueryLog | None) -> str:
+    """Text: whether the event time ``time`` of a row is no further ahead of the clock than MAX_AHEAD."""
+    now = lower(Call("UNIX_TIMESTAMP", (), BIGINT), {})
+    why = f"Its time is more than {source.max_ahead_ms} ms, which is MAX_AHEAD, ahead of the clock."
+    return f"{time} <= {now} + {source.max_ahead_ms}{_reported(source, prefix, log, TOO_EARLY, why)}"
+
+
+def _reported(source: DataSource, prefix: str, log: QueryLog | None, message: str, why: str) -> str:
+    """Text: a condition, after OR, that only a row reaches that is left out because of its time."""
+    if log is None:
+        return ""
+    row = {c.name: quoted(prefix + c.name) for c in source.schema.columns}
+    log = log.of_topic(None if _has_no_place(source, prefix) else source.topic)
+    return f" OR {log.failed(TIMESTAMPS, message, why, log.record(row))}"
 
 
 def allowed(source: DataSource, prefix: str, log: QueryLog | None, *, has_place: bool = True) -> str:

@@ -273,7 +273,9 @@ def _sink(
         replicas=origin.replicas if origin and "REPLICAS" not in properties else properties.get("REPLICAS"),
         retention_ms=retention, timestamp=properties.timestamp(schema), window=window, is_sink=True,
         statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
-        lateness_ms=properties.lateness_ms(statement.kind), history_ms=properties.history_ms(statement.kind),
+        lateness_ms=properties.lateness_ms(statement.kind),
+        max_ahead_ms=properties.max_ahead_ms(statement.kind),
+        history_ms=properties.history_ms(statement.kind),
     )  # fmt: skip
 
 

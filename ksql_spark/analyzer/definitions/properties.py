@@ -427,17 +427,26 @@ class Properties:
         return nodes.TimeSpan(int(parts[0]), unit, None if node is None else nodes.position(node))
 
     def lateness_ms(self, kind: str) -> int | None:
-        """Return LATENESS: how late rows may be for windows without a GRACE PERIOD (beyond ksqlDB).
+        """LATENESS: how late rows may be for windows without a GRACE PERIOD (beyond ksqlDB).
 
         Raises:
             KsqlError: a table; not a duration.
         """
-        text = self.get("LATENESS")
-        if text is None:
-            return None
-        if kind == TABLE:
-            raise invalid("LATENESS is for streams only: windows are over streams.", self.node("LATENESS"))
-        return self.duration("LATENESS", text)
+        return self._of_streams("LATENESS", kind, "windows are over streams")
+
+    def max_ahead_ms(self, kind: str) -> int | None:
+        """MAX_AHEAD: how far event times may be ahead of the clock, ms (beyond ksqlDB).
+
+        Raises:
+            KsqlError: a table; not a duration.
+        """
+        return self._of_streams("MAX_AHEAD", kind, "pull queries read a table's topic as it is")
+
+    def _of_streams(self, name: str, kind: str, reason: str) -> int | None:
+        text = self.get(name)
+        if text is not None and kind == TABLE:
+            raise invalid(f"{name} is for streams only: {reason}.", self.node(name))
+        return None if text is None else self.duration(name, text)
 
     def ttl_ms(self) -> int | None:
         """TTL: how long after its last change a row is deleted (beyond ksqlDB). Raises KsqlError."""

@@ -96,6 +96,7 @@ def _bind(statement: CreateSource, metastore: MetaStore, config: Mapping[str, An
         read_only=bool(statement.source) or "LAKE" in properties,
         statement=statement.source_text, is_replicated=properties.replicated(statement.kind, window),
         constraints=constraints, lateness_ms=properties.lateness_ms(statement.kind),
+        max_ahead_ms=properties.max_ahead_ms(statement.kind),
         history_ms=properties.history_ms(statement.kind),
         archive=_archive(properties, statement.kind),
     )  # fmt: skip

@@ -122,6 +122,7 @@ def direct(query: Feed, on_unreadable: OnUnreadable) -> tuple[DataSource, RowMak
         or source.schema.headers
         or source.topic_pattern is not None
         or source.constraints
+        or source.max_ahead_ms is not None
     ):
         return None
     if any(column.name not in named for column in query.output):
