@@ -30,14 +30,16 @@ pytestmark = pytest.mark.kafka
 TUTORIAL = Path(__file__).parents[3] / "docs" / "tutorial.md"
 LAKE = Path(__file__).parents[3] / "docs" / "how-to" / "lake.md"
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "streaming-queries.md"
+LOGGED = {
+    "ksql.logging.processing.topic.auto.create": "true",
+    "ksql.logging.processing.stream.auto.create": "true",
+    "ksql.logging.processing.rows.include": "true",
+}
 #: pages that show results -> properties of the engine
 SHOWING = {
     "change-a-query.md": {"ksql.checkpoint.interval.ms": "5000"},
-    "failed-and-late-records.md": {
-        "ksql.logging.processing.topic.auto.create": "true",
-        "ksql.logging.processing.stream.auto.create": "true",
-        "ksql.logging.processing.rows.include": "true",
-    },
+    "failed-and-late-records.md": LOGGED,
+    "operate.md": LOGGED,
 }
 #: pages that show how to do a job
 JOBS = [PAGE.parent / "cookbook.md", *sorted((PAGE.parent / "jobs").glob("*.md"))]
