@@ -314,7 +314,7 @@ def _has_come(time: str, source: DataSource, prefix: str, log: QueryLog | None) 
     """Text: whether the event time ``time`` of a row is no further ahead of the clock than MAX_AHEAD."""
     now = lower(Call("UNIX_TIMESTAMP", (), BIGINT), {})
     why = f"Its time is more than {source.max_ahead_ms} ms, which is MAX_AHEAD, ahead of the clock."
-    return f"{time} <= {now} + {source.max_ahead_ms}{_reported(source, prefix, log, TOO_EARLY, why)}"
+    return f"{time} - {now} <= {source.max_ahead_ms}{_reported(source, prefix, log, TOO_EARLY, why)}"
 
 
 def _reported(source: DataSource, prefix: str, log: QueryLog | None, message: str, why: str) -> str:

@@ -33,6 +33,15 @@ SELECT offset, replayed FROM ERRORS OF CTAS_SUMS_2;
 -- offset | replayed
 -- 1      | false
 
+--@test: a bound that is no bound
+CREATE STREAM s (k STRING KEY, v INT)
+  WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1, MAX_AHEAD = '9223372036854775807 MILLISECONDS');
+CREATE STREAM passed AS SELECT k, v FROM s;
+INSERT INTO s (ROWTIME, k, v) VALUES ('2200-01-01', 'a', 100);
+--@output PASSED ordered
+-- k | v
+-- a | 100
+
 --@test: it is a duration, and for streams only
 CREATE STREAM s (k STRING KEY, v INT)
   WITH (KAFKA_TOPIC = '${case}_s', VALUE_FORMAT = 'JSON', PARTITIONS = 1, MAX_AHEAD = 'soon');
